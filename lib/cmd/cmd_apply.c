@@ -248,6 +248,7 @@ static int apply(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews
 	EWS_CLEANUP(strv) struct ews_strv prefix = EWS_STRV_INIT;
 	struct ews_progress progress;
 	bool are_specs;
+	int said = 0;
 	int rc;
 
 	if (set->prefix)
@@ -273,8 +274,10 @@ static int apply(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews
 	if (rc == 0)
 		rc = ews_render_apply(ctx, &result, set->apply.check);
 	if (rc == 0 && set->verb && set->verb->settle && is_all_done(set, &result))
-		rc = set->verb->settle(set->verb->payload, ctx);
-	return rc;
+		said = set->verb->settle(set->verb->payload, ctx);
+	if (rc >= 0 && said == 0)
+		ews_render_apply_way_back(ctx, &result, set->apply.check);
+	return said < 0 ? said : rc;
 }
 
 /* What can't be meant together, or not here. */

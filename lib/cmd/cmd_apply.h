@@ -18,7 +18,7 @@ struct ews_apply_verb {
 	const char *const *usage; /* NULL-ended */
 	/* Find what `word` means, in the open project; what `out` points at is the payload's. */
 	int (*find)(void *payload, struct ews_apply_source *out, struct ews_cmd_ctx *ctx, const char *word);
-	/* All of it was applied, without a conflict; NULL: nothing is to be done then. */
+	/* All of it was applied, without a conflict; NULL: nothing is to be done then. Gives 1 when it said what takes all of it back. */
 	int (*settle)(void *payload, struct ews_cmd_ctx *ctx);
 	void *payload;
 };

@@ -188,7 +188,7 @@ static int settle(void *payload, struct ews_cmd_ctx *ctx)
 	if (rc > 0)
 		ews_cmd_note(ctx, "'git ews undo' makes '%s' pending again, once more takes back what came",
 			     chosen->pending->name);
-	return 0;
+	return rc;
 }
 
 static int apply(struct ews_cmd_ctx *ctx, int argc, char **argv)

@@ -117,7 +117,6 @@ static void say_drift(const struct ews_cmd_ctx *ctx, const struct ews_strv *drif
 static int show_text(struct ews_cmd_ctx *ctx, const struct ews_apply_result *result, bool check)
 {
 	bool color = ews_pager_color(ctx, "status");
-	int rc;
 
 	ews_render_reasons_talk(ctx, "conflict", &result->merge.conflicts);
 	say_drift(ctx, &result->merge.drift);
@@ -136,10 +135,13 @@ static int show_text(struct ews_cmd_ctx *ctx, const struct ews_apply_result *res
 	ews_buf_adds(&ctx->out, result->merge.conflicts.n ? " Applied, with conflicts\n" : " Applied\n");
 	if (result->commit)
 		ews_buf_addf(&ctx->out, "  Commit: %s\n", result->commit);
-	rc = ews_render_changes_text(&ctx->out, ctx->repo, &result->diff, EWS_CHANGES_FILES);
-	if (rc == 0)
+	return ews_render_changes_text(&ctx->out, ctx->repo, &result->diff, EWS_CHANGES_FILES);
+}
+
+void ews_render_apply_way_back(struct ews_cmd_ctx *ctx, const struct ews_apply_result *result, bool check)
+{
+	if (!check && !result->is_refused && result->merge.touched.n)
 		ews_cmd_note(ctx, "'git ews undo' takes it back");
-	return rc;
 }
 
 int ews_render_apply(struct ews_cmd_ctx *ctx, const struct ews_apply_result *result, bool check)

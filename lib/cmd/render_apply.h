@@ -15,4 +15,7 @@
  */
 int ews_render_apply(struct ews_cmd_ctx *ctx, const struct ews_apply_result *result, bool check);
 
+/* Say what takes back what was applied, if anything was. */
+void ews_render_apply_way_back(struct ews_cmd_ctx *ctx, const struct ews_apply_result *result, bool check);
+
 #endif
