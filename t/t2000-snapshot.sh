@@ -284,6 +284,12 @@ test_expect_success 'P2: restore --to: a directory that is new or empty, else --
 	test "$(ls full)" = file && test "$(cat full/file)" = precious && git -C p ews snapshot restore $l2 --to "$PWD/full" --force >out 2>err && test_path_is_file full/src/main.c
 '
 
+test_expect_success 'P1: nothing is put into a git directory, whoever says that it should be' '
+	git clone -q --bare p bare.git && git -C p worktree add -q --detach ../bare-tree && mkdir -p in/objects in/refs && echo "ref: refs/heads/x" >in/HEAD && for dir in bare.git p/.git p/.git/worktrees/bare-tree in; do
+		test_fingerprint "$PWD/$dir" >before && test_expect_code 128 git -C p ews snapshot restore $l2 --to "$PWD/$dir" --force >out 2>err && test_grep "is a git directory: nothing was" err && test_grep "^hint: name another directory" err && test_fingerprint "$PWD/$dir" >after && test_cmp before after || { echo >&2 "$dir"; return 1; }
+	done && git init -q in && git -C p ews snapshot restore $l2 --to "$PWD/in" --force >out 2>err && test_path_is_file in/src/main.c && git -C p worktree remove ../bare-tree
+'
+
 test_expect_success 'P2: restore --to: a directory that it makes has mode and attributes of the one that was recorded' '
 	start_ws -n tw p top && chmod 2500 "${tw:?}" && { ! test_have_prereq XATTR || setfattr -n user.top -v 1 "${tw:?}"; } && make top && chmod 755 "${tw:?}" && git -C p ews snapshot restore $snap --to "$PWD/top-new/it" >out 2>err && test_grep Verified out && test "$(stat -c %a top-new/it)" = 2500 &&
 	test "$(stat -c %a top-new)" = 755 && { ! test_have_prereq XATTR || getfattr -n user.top top-new/it; } && mkdir -m 711 top-own && git -C p ews snapshot restore $snap --to "$PWD/top-own" >out && test "$(stat -c %a top-own)" = 711 && git -C p ews snapshot restore $snap --to "$PWD/top-part" -- src >out && test "$(stat -c %a top-part)" = 755 &&
