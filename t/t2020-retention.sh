@@ -217,4 +217,10 @@ test_expect_success 'what is wrong on the command line' '
 	test_expect_code 128 git -C p ews clean nosuch >out 2>err && test_grep nosuch err
 '
 
+test_expect_success STRACE 'many snapshots that are packed go by one git, whatever takes them' '
+	test_repo many && start_ws many m && for i in 1 2 3 4 5 6 7 8 9; do echo $i >"${ws:?}/n" && git -C many ews snapshot create m || return 1; done >ids && for verb in "snapshot prune --keep 1 m" undo "undo --redo" "clean --now"; do
+		git -C many pack-refs --all && (cd many && test_strace ../trace -e trace=execve "$EWS_BIN/git-ews" $verb) >out 2>err && grep -c "\"update-ref\"" trace >n && echo 1 | test_cmp - n || { echo >&2 "$verb"; return 1; }
+	done && git -C many for-each-ref refs/ews/snapshots refs/ews/trash >refs && test_line_count = 1 refs && git -C many fsck --strict --no-dangling && git -C many ews snapshot verify --all >out
+'
+
 test_done

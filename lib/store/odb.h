@@ -186,6 +186,16 @@ int ews_odb_ref_names(struct ews_refs *out, struct ews_odb *odb, const char *pre
 void ews_refs_release(struct ews_refs *refs);
 EWS_CLEANUP_DEFINE(refs, struct ews_refs, ews_refs_release)
 
+/* Hear that ref number `i` is gone. */
+typedef void (*ews_ref_dropped_fn)(void *payload, size_t i);
+/*
+ * Remove `n` refs, each from its id as ews_odb_ref_swap() does; one that is not there is passed by. Those that are packed go together,
+ * for git writes all packed refs anew whatever goes of them. Where some moved meanwhile the others go, and it fails with EWS_ESTALE for
+ * the first. `dropped` (may be NULL) is told of each that went.
+ */
+int ews_odb_ref_drop_all(struct ews_odb *odb, const struct ews_ref *refs, size_t n, ews_ref_dropped_fn dropped,
+			 void *payload);
+
 /*
  * What git's revision syntax `spec` means, seen from the git directory that
  * was opened (its HEAD); a path of the index (":<path>") is no revision here. Fails with EWS_ENOTFOUND.

@@ -569,26 +569,48 @@ static void format_swap(struct ews_buf *out, const char *name, const struct ews_
 	}
 }
 
-int ews_odb_git_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to)
+/* Have git do what `input` says, all of it or nothing. Gives 1 and what it said in `err` when it refuses. */
+static int update_refs(struct ews_buf *err, const struct ews_odb *odb, const struct ews_buf *input)
 {
 	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
-	EWS_CLEANUP(buf) struct ews_buf input = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
-	int rc;
 
-	format_swap(&input, name, from, to);
 	ews_strv_add(&args, "-c");
 	ews_strv_addf(&args, "core.filesRefLockTimeout=%d", EWS_ODB_REF_WAIT_MS);
 	ews_strv_add(&args, "-c");
 	ews_strv_addf(&args, "core.packedRefsTimeout=%d", EWS_ODB_REF_WAIT_MS);
 	ews_strv_add_all(&args, "-c", "core.fsync=reference", "-c", "core.fsyncMethod=fsync", "update-ref", "-m",
 			 EWS_ODB_REF_LOG_MESSAGE, "--stdin", "-z", NULL);
-	rc = run(&out, &err, odb, &args, &input);
+	return run(&out, err, odb, &args, input);
+}
+
+int ews_odb_git_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to)
+{
+	EWS_CLEANUP(buf) struct ews_buf input = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
+	int rc;
+
+	format_swap(&input, name, from, to);
+	rc = update_refs(&err, odb, &input);
 	if (rc > 0)
 		return fail_swap(odb, name, from, &err);
 	/* git syncs the file alone. */
 	return rc < 0 ? rc : ews_odb_sync_ref(odb, name);
+}
+
+int ews_odb_git_ref_drop_all(struct ews_odb *odb, const struct ews_ref *const *refs, size_t n)
+{
+	const struct ews_oid none = EWS_OID_NONE;
+	EWS_CLEANUP(buf) struct ews_buf input = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
+	int rc;
+
+	for (size_t i = 0; i < n; i++)
+		format_swap(&input, refs[i]->name, &refs[i]->oid, &none);
+	rc = update_refs(&err, odb, &input);
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = ews_odb_sync_ref(odb, refs[i]->name);
+	return rc < 0 ? rc : rc > 0;
 }
 
 /* The one id that `spec` means to git; 1 when it means none. */

@@ -18,6 +18,7 @@
 #include "store/recent.h"
 
 struct ews_odb;
+struct ews_ref;
 struct ews_refs;
 
 /* What a repository says of its format. */
@@ -103,6 +104,8 @@ int ews_odb_check_owner(const char *git_dir, const char *common_dir);
 
 /* As ews_odb_ref_swap(), by git itself, of whatever room `odb` is. */
 int ews_odb_git_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to);
+/* The same for many that go, all or none. Returns 1 when git refuses: which of them is to blame, each by itself will tell. */
+int ews_odb_git_ref_drop_all(struct ews_odb *odb, const struct ews_ref *const *refs, size_t n);
 
 /*
  * Can the object's own file, and the directory of packs, be opened where they are there? Else nobody knows whether it is missing, or

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/file.h"
 
@@ -210,12 +211,13 @@ int ews_lineage_count(struct ews_lineage *lineage, struct ews_repo *repo, const 
 	return 0;
 }
 
-int ews_lineage_remember(struct ews_repo *repo, const struct ews_snapshot *snapshot)
+int ews_lineage_remember(struct ews_repo *repo, const struct ews_snapshot *const *snapshots, size_t n)
 {
-	EWS_CLEANUP(free) char *line = NULL;
+	EWS_CLEANUP(buf) struct ews_buf lines = EWS_BUF_INIT;
 
-	if (!snapshot->parent || !*snapshot->parent)
-		return 0;
-	line = ews_strfmt("%s %s", snapshot->id, snapshot->parent);
-	return ews_file_append(repo->dir_fd, LINEAGE_FILE, line, 0600);
+	for (size_t i = 0; i < n; i++)
+		if (snapshots[i]->parent && *snapshots[i]->parent)
+			ews_buf_addf(&lines, "%s%s %s", lines.len ? "\n" : "", snapshots[i]->id,
+				     snapshots[i]->parent);
+	return lines.len ? ews_file_append(repo->dir_fd, LINEAGE_FILE, lines.ptr, 0600) : 0;
 }

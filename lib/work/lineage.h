@@ -34,8 +34,8 @@ int ews_lineage_find(struct ews_lineage *out, struct ews_repo *repo, const struc
 /* Count the changes of each against its parent. */
 int ews_lineage_count(struct ews_lineage *lineage, struct ews_repo *repo, const struct ews_snapshots *list);
 
-/* Remember whose child `snapshot` was, which is about to go for good. */
-int ews_lineage_remember(struct ews_repo *repo, const struct ews_snapshot *snapshot);
+/* Remember whose children the `n` snapshots were, which are about to go for good. */
+int ews_lineage_remember(struct ews_repo *repo, const struct ews_snapshot *const *snapshots, size_t n);
 
 void ews_lineage_release(struct ews_lineage *lineage);
 EWS_CLEANUP_DEFINE(lineage, struct ews_lineage, ews_lineage_release)

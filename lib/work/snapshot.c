@@ -24,6 +24,8 @@
 #include "work/session_lock.h"
 #include "work/session_place.h"
 
+#define TOGETHER_MAX 64 /* refs that are named together: each has a descriptor until it is */
+
 /* The newest state in the lineage: what a new snapshot has as its parent. Returns 0 when there is none. */
 static int find_parent(struct ews_snapshot *out, struct ews_repo *repo, struct ews_session *session)
 {
@@ -313,19 +315,6 @@ static int add_name(struct ews_repo *repo, const char *name, const struct ews_oi
 	return rc;
 }
 
-static int drop_name(struct ews_repo *repo, const char *name, const struct ews_oid *oid)
-{
-	const struct ews_oid none = EWS_OID_NONE;
-	struct ews_oid there;
-	int rc = ews_odb_ref_read(&there, repo->odb, name);
-
-	if (rc == EWS_ENOTFOUND) {
-		ews_error_clear();
-		return 0;
-	}
-	return rc < 0 ? rc : ews_odb_ref_swap(repo->odb, name, oid, &none);
-}
-
 /* What is done with a ref that has, or is to have, two names. */
 enum turn {
 	ADD = 1, /* the new one is there */
@@ -354,29 +343,79 @@ struct moving {
 	const struct ews_step *step;
 	bool back;
 	unsigned turns; /* enum turn */
+	struct ews_refs old; /* the old names of those that have the new one */
+	struct ews_error_saved first; /* the first that could not move, where the others can */
 };
 
-static int move_one(const char *line, void *payload)
+static void release_moving(struct moving *moving)
 {
-	const struct moving *moving = payload;
+	ews_refs_release(&moving->old);
+	ews_error_saved_release(&moving->first);
+}
+
+EWS_CLEANUP_DEFINE(moving, struct moving, release_moving)
+
+/* Where the ref of one line alone can't move the others go on. */
+static int note_failure(struct moving *moving, int rc)
+{
+	if (rc >= 0 || !ews_step_may_go_on(rc))
+		return rc;
+	if (!moving->first.code)
+		ews_error_save(&moving->first);
+	ews_error_clear();
+	return 0;
+}
+
+static int take_turn(struct moving *moving, const char *line)
+{
 	EWS_CLEANUP(free) char *from = ews_strdup(line);
 	struct ews_oid oid;
 	char *to;
 	int rc = split_ref(&oid, &to, from, moving->step);
 
-	/* New name first: a crash between the two leaves both, never none. */
 	if (rc == 0 && (moving->turns & ADD))
 		rc = add_name(moving->repo, moving->back ? from : to, &oid);
-	if (rc == 0 && (moving->turns & DROP))
-		rc = drop_name(moving->repo, moving->back ? to : from, &oid);
-	return rc;
+	if (rc == 0) {
+		EWS_GROW(moving->old.items, moving->old.n, moving->old.cap);
+		moving->old.items[moving->old.n++] =
+			(struct ews_ref){ .name = ews_strdup(moving->back ? to : from), .oid = oid };
+	}
+	return note_failure(moving, rc);
 }
 
+/* All new names, some together. Under a group of the caller's they are there when that is finished. */
+static int add_names(struct moving *moving)
+{
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+	const struct ews_strv *lines = &moving->step->refs;
+	const bool is_alone = !ews_sync_current();
+	int rc = 0;
+
+	if (is_alone)
+		ews_sync_begin(&group);
+	for (size_t i = 0; i < lines->n && rc == 0; i++) {
+		rc = take_turn(moving, lines->items[i]);
+		if (rc == 0 && is_alone && group.n >= TOGETHER_MAX) {
+			rc = ews_sync_finish(&group);
+			ews_sync_begin(&group);
+		}
+	}
+	return rc == 0 && is_alone ? ews_sync_finish(&group) : rc;
+}
+
+/* New names first: a crash between leaves both, never none. */
 static int move_all(struct ews_repo *repo, const struct ews_step *step, bool back, unsigned turns)
 {
-	struct moving moving = { repo, step, back, turns };
+	EWS_CLEANUP(moving)
+	struct moving moving = { repo, step, back, turns, EWS_REFS_INIT, EWS_ERROR_SAVED_INIT };
+	int rc = add_names(&moving);
 
-	return ews_step_each(&step->refs, move_one, &moving);
+	if (rc == 0 && (turns & DROP))
+		rc = note_failure(&moving,
+				  ews_odb_ref_drop_all(repo->odb, moving.old.items, moving.old.n, NULL, NULL));
+	if (rc < 0)
+		return rc;
+	return moving.first.code ? ews_error_restore(&moving.first) : 0;
 }
 
 /* Is there no ref of that name that holds anything else than `oid`? */

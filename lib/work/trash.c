@@ -384,30 +384,6 @@ static bool is_named_as_parent(const struct ews_trash_plan *plan, const char *id
 	return ews_strv_sorted_has(&plan->parents, id);
 }
 
-/* Look whether it goes, and remember what will be asked about it then. */
-static int mark_snapshot(struct ews_trash_plan *plan, const struct steps *steps, struct ews_trash_kept *kept)
-{
-	if (is_needed(steps, kept->snapshot.id)) {
-		kept->is_due = false;
-		return 0;
-	}
-	return is_named_as_parent(plan, kept->snapshot.id) ? ews_lineage_remember(plan->repo, &kept->snapshot) : 0;
-}
-
-static int drop_snapshot(struct ews_trash_plan *plan, const struct ews_trash_kept *kept)
-{
-	const struct ews_oid none = EWS_OID_NONE;
-	int rc = ews_odb_ref_swap(plan->repo->odb, kept->snapshot.ref, &kept->snapshot.commit, &none);
-
-	if (rc == EWS_ESTALE || rc == EWS_ENOTFOUND) {
-		ews_error_clear();
-		return 0;
-	}
-	if (rc == 0)
-		show_snapshot(plan, kept);
-	return rc;
-}
-
 /* Does a step that is not expired speak of the session? Then it may come back. */
 static bool can_come_back(const struct ews_trash_plan *plan, const char *name)
 {
@@ -512,24 +488,87 @@ static bool is_kept_due(const struct ews_trash_kept *kept, const char *name)
 	return kept->is_due && !strcmp(name, owner_of(&kept->snapshot));
 }
 
+/* Look which of the snapshots under the lock go, and remember what will be asked about them then. */
+static int mark_snapshots(struct ews_trash_plan *plan, const char *name)
+{
+	EWS_CLEANUP(steps) struct steps steps = { NULL, 0, 0 };
+	const struct ews_snapshot **parents = ews_calloc(plan->n_kept + 1, sizeof(*parents));
+	bool has_read = false;
+	size_t n = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < plan->n_kept && rc == 0; i++) {
+		struct ews_trash_kept *kept = &plan->kept[i];
+
+		if (!is_kept_due(kept, name))
+			continue;
+		rc = has_read ? 0 : read_steps(&steps, plan);
+		has_read = true;
+		if (rc == 0 && is_needed(&steps, kept->snapshot.id))
+			kept->is_due = false;
+		else if (rc == 0 && is_named_as_parent(plan, kept->snapshot.id))
+			parents[n++] = &kept->snapshot;
+	}
+	if (rc == 0)
+		rc = ews_lineage_remember(plan->repo, parents, n);
+	free(parents);
+	return rc;
+}
+
 /* What must be on the disk before the rest goes. */
 static int mark_rest(struct ews_trash_plan *plan, const char *name)
 {
-	EWS_CLEANUP(steps) struct steps steps = { NULL, 0, 0 };
-	bool has_read = false;
 	int rc = 0;
 
 	for (size_t i = 0; i < plan->n_dirs && rc == 0; i++)
 		if (is_dir_due(&plan->dirs[i], name))
 			rc = mark_dir(plan, &plan->dirs[i], ews_trash_plan_step(plan, plan->dirs[i].step_id));
-	for (size_t i = 0; i < plan->n_kept && rc == 0; i++)
-		if (is_kept_due(&plan->kept[i], name)) {
-			rc = has_read ? 0 : read_steps(&steps, plan);
-			has_read = true;
-			if (rc == 0)
-				rc = mark_snapshot(plan, &steps, &plan->kept[i]);
-		}
-	return rc;
+	return rc < 0 ? rc : mark_snapshots(plan, name);
+}
+
+/* The refs of the snapshots that go, and which snapshot each is of. */
+struct ref_list {
+	struct ews_trash_plan *plan;
+	struct ews_ref *refs; /* their names are the snapshots' */
+	const struct ews_trash_kept **kept;
+	size_t n;
+};
+
+static void release_ref_list(struct ref_list *list)
+{
+	free(list->refs);
+	free(list->kept);
+}
+
+EWS_CLEANUP_DEFINE(ref_list, struct ref_list, release_ref_list)
+
+static void show_gone(void *payload, size_t i)
+{
+	const struct ref_list *list = payload;
+
+	show_snapshot(list->plan, list->kept[i]);
+}
+
+static int drop_snapshots(struct ews_trash_plan *plan, const char *name)
+{
+	EWS_CLEANUP(ref_list) struct ref_list list = { .plan = plan };
+	int rc;
+
+	list.refs = ews_calloc(plan->n_kept + 1, sizeof(*list.refs));
+	list.kept = ews_calloc(plan->n_kept + 1, sizeof(*list.kept));
+	for (size_t i = 0; i < plan->n_kept; i++) {
+		const struct ews_snapshot *snapshot = &plan->kept[i].snapshot;
+
+		if (!is_kept_due(&plan->kept[i], name))
+			continue;
+		list.kept[list.n] = &plan->kept[i];
+		list.refs[list.n++] = (struct ews_ref){ .name = snapshot->ref, .oid = snapshot->commit };
+	}
+	rc = ews_odb_ref_drop_all(plan->repo->odb, list.refs, list.n, show_gone, &list);
+	if (rc != EWS_ESTALE)
+		return rc;
+	ews_error_clear(); /* somebody took it up meanwhile */
+	return 0;
 }
 
 /* The rest goes; its directories are synced together. */
@@ -542,9 +581,8 @@ static int drop_rest(struct ews_trash_plan *plan, const char *name)
 	for (size_t i = 0; i < plan->n_dirs && rc == 0; i++)
 		if (is_dir_due(&plan->dirs[i], name))
 			rc = condemn_dir(plan, &plan->dirs[i]);
-	for (size_t i = 0; i < plan->n_kept && rc == 0; i++)
-		if (is_kept_due(&plan->kept[i], name))
-			rc = drop_snapshot(plan, &plan->kept[i]);
+	if (rc == 0)
+		rc = drop_snapshots(plan, name);
 	for (size_t i = 0; i < plan->n_records && rc == 0; i++)
 		if (is_locked_by(name, ews_retire_id(plan->records[i].name)))
 			rc = drop_record(plan, &plan->records[i]);

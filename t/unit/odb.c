@@ -338,6 +338,57 @@ Test(odb, a_ref_that_is_removed_is_gone_whether_it_is_packed_or_has_a_log)
 	run("test ! -e repo/.git/refs/ews");
 }
 
+static void add_number(void *payload, size_t i)
+{
+	ews_buf_addf(payload, "%zu ", i);
+}
+
+Test(odb, refs_that_go_together_go_as_each_would)
+{
+	const struct ews_oid one = rev_parse("HEAD~1"), two = rev_parse("HEAD");
+	char loose[] = "refs/ews/trash/loose", packed[] = "refs/ews/trash/packed", both[] = "refs/ews/trash/both";
+	char moved[] = "refs/ews/trash/moved", absent[] = "refs/ews/trash/absent", logged[] = "refs/ews/trash/logged";
+	char again[] = "refs/ews/trash/again", foreign[] = "refs/heads/foreign";
+	const struct ews_ref refs[] = {
+		{ .name = loose, .oid = one }, { .name = packed, .oid = one },  { .name = both, .oid = two },
+		{ .name = moved, .oid = one }, { .name = absent, .oid = one },  { .name = logged, .oid = two },
+		{ .name = again, .oid = two }, { .name = foreign, .oid = one },
+	};
+	const size_t n = sizeof(refs) / sizeof(*refs);
+
+	/* Whether one that moved is packed as well, or stands by itself, the others go. */
+	for (int round = 0; round < 3; round++) {
+		EWS_CLEANUP(buf) struct ews_buf told = EWS_BUF_INIT;
+
+		run("cd repo && for r in packed both again; do git update-ref refs/ews/trash/$r HEAD~1 || exit 1; done &&"
+		    "git update-ref refs/ews/trash/moved HEAD && git update-ref refs/heads/foreign HEAD~1 && git pack-refs --all &&"
+		    "git update-ref refs/ews/trash/loose HEAD~1 && git update-ref refs/ews/trash/both HEAD &&"
+		    "git update-ref refs/ews/trash/again HEAD && git pack-refs --all && git update-ref refs/ews/trash/both HEAD &&"
+		    "git update-ref refs/ews/trash/loose HEAD~1 && git update-ref --create-reflog refs/ews/trash/logged HEAD");
+		if (round == 1)
+			run("cd repo && git update-ref -d refs/ews/trash/moved && git update-ref refs/ews/trash/moved HEAD");
+		if (round == 2)
+			run("cd repo && git update-ref refs/ews/trash/moved HEAD~1 && git pack-refs --all");
+		cr_assert_eq(ews_odb_ref_drop_all(odb, refs, n, add_number, &told), round < 2 ? EWS_ESTALE : 0,
+			     "%d: %s", round, ews_error_message());
+		cr_expect(round == 2 || strstr(ews_error_message(), moved), "%s", ews_error_message());
+		ews_error_clear();
+		for (size_t i = 0; i < n; i++) {
+			struct ews_oid at;
+			char number[8];
+			const bool stays = i == 3 && round < 2;
+
+			snprintf(number, sizeof(number), "%zu ", i);
+			cr_expect_eq(ews_odb_ref_read(&at, odb, refs[i].name), stays ? 0 : EWS_ENOTFOUND, "%d: %s",
+				     round, refs[i].name);
+			cr_expect_eq(strstr(told.ptr, number) != NULL, !stays && i != 4, "%d: %s: %s", round,
+				     refs[i].name, told.ptr);
+		}
+	}
+	run("cd repo && test -z \"$(git for-each-ref refs/ews refs/heads/foreign)\" && test ! -e .git/logs/refs/ews/trash/logged && git fsck --strict 2>&1");
+	cr_assert_eq(ews_odb_ref_drop_all(odb, refs, n, NULL, NULL), 0, "%s", ews_error_message());
+}
+
 Test(odb, no_hook_and_no_identity_is_needed_to_move_a_ref)
 {
 	struct ews_oid none = EWS_OID_NONE, two = rev_parse("HEAD");
