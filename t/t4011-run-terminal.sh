@@ -238,7 +238,8 @@ test_expect_success 'long work says how far it has come, in the form that git ha
 	GIT_PROGRESS_DELAY=0 git -C far ews start piped >path 2>err && test_must_be_empty err &&
 	rm "$HOME/.superqode/working/far/sessions/piped/cache" && git -C far ews diff --progress piped 2>err && test_grep "^.Comparing files: " err &&
 	take_ws path && echo x >"${ws:?}/x" && git -C far ews revert piped 2>err && git -C far ews undo --progress piped 2>err && test_grep "Undoing: 100% ([0-9]*/[0-9]*).*, done\.$" err &&
-	git -C far ews end piped 2>err && git -C far ews clean --now --progress 2>err >out && test_grep "^.Cleaning up: [0-9]" err
+	head -c 4M /dev/urandom >far/big && git -C far add big && git -C far commit -q -m big && start_ws far patched && head -c 4M /dev/urandom >"${ws:?}/big" && git -C far ews end --progress patched 2>err >out && tr "\\r" "\\n" <err >lines && test_grep "^Ending the session: \.\.\." lines && test_grep "^Ending the session: [0-9.]* [KM]iB | .*, done\.$" lines &&
+	git -C far ews end piped 2>err && test_grep ! "Ending the" err && git -C far ews clean --now --progress 2>err >out && test_grep "^.Cleaning up: [0-9]" err
 '
 
 # also after a failure, when nothing is cleaned

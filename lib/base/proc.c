@@ -31,6 +31,8 @@
 #define CHUNK_BYTES (64 * 1024)
 /* How often to look for the child's end where the kernel has no pidfd. */
 #define LOOK_MS 10
+/* How often to say that it still runs. */
+#define PROGRESS_MS 100
 
 /* Our ends of what connects us with the child; -1: none, or closed. */
 struct link {
@@ -258,14 +260,17 @@ static int collect(int *fd, struct ews_buf *out, const struct ews_proc *p)
 	return 0;
 }
 
-/* How long poll may sleep: up to the deadline, or shorter where it can't see the child's end. */
-static int poll_ms(const struct link *link, uint64_t deadline_ms, bool has_pipes)
+/* How long poll may sleep: up to the deadline (0: none), or shorter where it can't see the child's end or somebody wants to hear. */
+static int poll_ms(const struct link *link, const struct ews_proc *p, uint64_t deadline_ms, bool has_pipes)
 {
 	uint64_t now = ews_clock_monotonic_ms(), left = deadline_ms > now ? deadline_ms - now : 0;
+	int most = p->progress ? PROGRESS_MS : INT32_MAX;
 
-	if (!has_pipes && link->pid_fd < 0 && left > LOOK_MS)
-		return LOOK_MS;
-	return left < INT32_MAX ? (int)left : INT32_MAX;
+	if (!deadline_ms)
+		return p->progress ? most : -1;
+	if (!has_pipes && link->pid_fd < 0)
+		most = LOOK_MS;
+	return left < (uint64_t)most ? (int)left : most;
 }
 
 /*
@@ -296,9 +301,11 @@ static int converse(struct link *link, const struct ews_proc *p)
 				return 0;
 			fds[3].fd = link->pid_fd;
 		}
-		n = poll(fds, 4, deadline_ms ? poll_ms(link, deadline_ms, has_pipes) : -1);
+		n = poll(fds, 4, poll_ms(link, p, deadline_ms, has_pipes));
 		if (n < 0 && errno != EINTR)
 			return ews_error_os("cannot wait for '%s'", p->argv[0]);
+		if (p->progress)
+			p->progress(p->payload, 0, 0, p->out ? p->out->len : 0);
 		if (n <= 0) {
 			if (deadline_ms && ews_clock_monotonic_ms() >= deadline_ms)
 				return 1;

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "base/progress_fn.h"
 
 /* Where programs are looked for when nobody says. */
 #define EWS_PROC_DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
@@ -25,6 +26,8 @@ struct ews_proc {
 	struct ews_buf *out; /* collects standard output */
 	struct ews_buf *err; /* collects standard error */
 	unsigned timeout_ms; /* 0: none */
+	ews_progress_fn progress; /* how many bytes came to `out`, and that it still runs, some times a second; may be NULL */
+	void *payload;
 	bool own_group; /* in a process group of its own: keys pressed on the terminal are not for it */
 	bool takes_signals; /* those that the caller ignores as well */
 	bool own_session; /* it goes on when its terminal does not */

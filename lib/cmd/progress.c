@@ -54,10 +54,13 @@ static void print(struct ews_progress *progress, uint64_t now_ms, const char *en
 	if (progress->total)
 		ews_buf_addf(&line, "%3zu%% (%zu/%zu)", progress->done * 100 / progress->total, progress->done,
 			     progress->total);
-	else
+	else if (progress->done)
 		ews_buf_addf(&line, "%zu", progress->done);
+	else if (!progress->bytes)
+		ews_buf_adds(&line, "...");
 	if (progress->bytes) {
-		ews_buf_addf(&line, ", ");
+		if (progress->total || progress->done)
+			ews_buf_adds(&line, ", ");
 		add_size(&line, progress->bytes);
 		ews_buf_addf(&line, " | ");
 		add_size(&line, progress->bytes * 1000 / (ms ? ms : 1));

@@ -243,6 +243,8 @@ int ews_git_run(const struct ews_git_opts *opts, char *const *args)
 		.out = opts->out,
 		.err = opts->err ? opts->err : &err,
 		.own_group = opts->own_group,
+		.progress = opts->progress,
+		.payload = opts->payload,
 	};
 	int status;
 

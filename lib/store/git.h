@@ -47,6 +47,8 @@ struct ews_git_opts {
 	const void *input;
 	size_t input_len;
 	struct ews_buf *err; /* collects stderr, and every status is given back; NULL: see ews_git_run() */
+	ews_progress_fn progress; /* how many bytes came to `out`, and that it still runs; may be NULL */
+	void *payload;
 };
 
 /*

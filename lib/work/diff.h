@@ -34,7 +34,7 @@ struct ews_diff {
 	uint64_t lines_added, lines_deleted;
 	struct ews_strv paths; /* what items, totals and the lists are limited to; none: all is in them */
 	bool are_specs; /* these, and all that are given, are pathspecs as from ews_pathspec_from_top(), no plain directories and files */
-	ews_progress_fn progress; /* of looking at the present state; may be NULL */
+	ews_progress_fn progress; /* of looking at the present state, and of a patch that is collected; may be NULL */
 	void *payload;
 	bool no_counts; /* nobody asks how many lines, for which all that changed would be compared twice */
 	bool no_renames; /* what came and what went is not compared */

@@ -324,8 +324,11 @@ static int print_parts(const struct ews_diff *diff, struct ews_repo *repo, char 
 		struct part *part = &parts.items[i];
 
 		*part = (struct part){ .diff = diff, .repo = repo, .args = args, .opts = *opts, .text = EWS_BUF_INIT };
-		if (i)
+		/* One of them speaks for all. */
+		if (i) {
 			part->opts.out = &part->text;
+			part->opts.progress = NULL;
+		}
 	}
 	if (!find_begins(begins, parts.n, ends, diff) || make_between(&parts, begins, diff, repo) < 0) {
 		ews_error_clear();
@@ -373,6 +376,11 @@ int ews_diff_print(const struct ews_diff *diff, struct ews_repo *repo, char *con
 	struct ews_git_opts opts = { .user_config = user_config, .out = out, .out_fd = out_fd };
 	int rc = EWS_ENOTFOUND;
 
+	/* What goes out at once shows by itself how far it has come. */
+	if (out) {
+		opts.progress = diff->progress;
+		opts.payload = diff->payload;
+	}
 	if (is_silent(diff, args, paths, &opts))
 		return 0;
 	if (wants_patch(args) && has_blank_ends(diff))

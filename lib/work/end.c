@@ -341,6 +341,7 @@ static int leave_branch(struct ews_end_result *out, struct ews_session *session,
 static int store_artifacts(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
 {
 	enum ews_farewell_state state = out->kept_snapshot ? EWS_FAREWELL_KEPT : EWS_FAREWELL_SAME;
+	struct ews_farewell_opts artifacts;
 	int rc;
 
 	/* They say what differs from the base. */
@@ -350,7 +351,10 @@ static int store_artifacts(struct ews_end_result *out, struct ews_session *sessi
 		state = EWS_FAREWELL_NOW;
 	else if (out->is_gone)
 		state = EWS_FAREWELL_GONE;
-	rc = ews_farewell_store(&out->stored, session, state, out->kept_snapshot, opts->artifacts);
+	artifacts = *opts->artifacts;
+	artifacts.progress = opts->progress;
+	artifacts.payload = opts->payload;
+	rc = ews_farewell_store(&out->stored, session, state, out->kept_snapshot, &artifacts);
 	if (rc < 0) {
 		ews_error_hint("nothing has been taken away; with --no-artifacts it ends without them");
 		return ews_error_wrap("session '%s' goes on", session->state.id);

@@ -21,6 +21,8 @@
 struct ews_farewell_opts {
 	bool split; /* a patch for each file, not one of all */
 	ews_report_render_fn render; /* NULL: no report */
+	ews_progress_fn progress; /* of the patch; may be NULL */
+	void *payload;
 };
 
 struct ews_farewell_item {

@@ -114,6 +114,39 @@ Test(proc, outputs_may_be_crossed)
 	cr_assert_str_eq(text, "out\n");
 }
 
+/* What was heard of a child that takes its time. */
+struct heard {
+	size_t n;
+	uint64_t first, last;
+};
+
+static void hear(void *payload, size_t done, size_t total, uint64_t bytes)
+{
+	struct heard *heard = payload;
+
+	cr_assert(!done && !total && bytes >= heard->last);
+	if (!heard->n++)
+		heard->first = bytes;
+	heard->last = bytes;
+}
+
+Test(proc, one_that_takes_its_time_is_heard_of_before_it_says_anything)
+{
+	char *const argv[] = { (char *)"sh", (char *)"-c", (char *)"sleep 0.5; echo hello; sleep 0.5", NULL };
+	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
+	struct heard heard = { 0, 0, 0 };
+	struct ews_proc p = { .argv = argv, .out = &out, .progress = hear, .payload = &heard };
+
+	cr_assert_eq(ews_proc_run(&p), 0);
+	cr_assert_str_eq(out.ptr, "hello\n");
+	cr_expect_eq(heard.first, 0);
+	cr_expect_eq(heard.last, 6);
+	cr_expect_geq(heard.n, 3, "%zu", heard.n);
+	/* The time that it is given is kept all the same. */
+	p.timeout_ms = 250;
+	cr_assert_eq(ews_proc_run(&p), EWS_EBUSY);
+}
+
 Test(proc, a_missing_program_is_not_found)
 {
 	char *const nothing[] = { (char *)"no-such-program-here", NULL };
