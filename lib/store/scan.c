@@ -36,7 +36,7 @@ struct node {
 	const struct ews_ignore *rules; /* of the directory it lies in, then its own */
 	struct ews_ignore *own_rules; /* NULL when it adds none */
 	struct ews_entry *items;
-	size_t n, cap;
+	size_t n;
 	struct node **children; /* beside items: NULL where an item is not walked into */
 	size_t depth;
 	bool is_in_ignored; /* only what is known counts in here */
@@ -176,7 +176,6 @@ static struct node *take_name(const struct walk *walk, struct worker *worker, st
 		leave_out(&worker->skips, &entry, EWS_SKIP_TOO_DEEP, 0);
 		return NULL;
 	}
-	EWS_GROW(node->items, node->n, node->cap);
 	node->items[node->n++] = entry;
 	if (!is_dir)
 		return NULL;
@@ -216,6 +215,22 @@ static bool has_name(const struct ews_dirent *names, ssize_t n, const char *name
 	return false;
 }
 
+/* For as many as there may be: most directories have few, and there are many of these. */
+static void make_room(struct node *node, size_t n)
+{
+	node->items = ews_malloc((n + 1) * sizeof(*node->items));
+	node->children = ews_malloc((n + 1) * sizeof(struct node *));
+}
+
+/* What is ignored takes none in the end. */
+static void trim(struct node *node, size_t n)
+{
+	if (node->n == n)
+		return;
+	node->items = ews_realloc(node->items, (node->n + 1) * sizeof(*node->items));
+	node->children = ews_realloc(node->children, (node->n + 1) * sizeof(struct node *));
+}
+
 static int read_node(size_t i, unsigned thread, void *payload)
 {
 	struct walk *walk = payload;
@@ -227,7 +242,6 @@ static int read_node(size_t i, unsigned thread, void *payload)
 	int fd = ews_scan_open_dir(may_chmod ? &worker->opened : NULL, opts->root_fd, node->path, opts->into_mounts);
 	EWS_CLEANUP(dir_names) struct ews_dir_names listed = EWS_DIR_NAMES_INIT;
 	const struct ews_dirent *names;
-	size_t cap_children = 0;
 	bool has_git, is_hollow;
 	ssize_t n;
 
@@ -254,6 +268,7 @@ static int read_node(size_t i, unsigned thread, void *payload)
 	if (node->is_repository && !(opts->into_repositories && n > 1) && !is_known_below(opts, node->path))
 		return 0;
 	read_own_rules(node, opts, fd);
+	make_room(node, (size_t)n);
 	for (ssize_t k = 0; k < n; k++) {
 		bool is_git = !strcmp(names[k].name, EWS_GITFILE) && (has_git || !*node->path);
 		struct node *child;
@@ -280,9 +295,9 @@ static int read_node(size_t i, unsigned thread, void *payload)
 		child = take_name(walk, worker, node, names[k].name, &st);
 		if (node->n == before)
 			continue;
-		EWS_GROW_TO(node->children, node->n, cap_children);
 		node->children[node->n - 1] = child;
 	}
+	trim(node, (size_t)n);
 	/* Known files live below: the repository's own directory alone is left out, as named above. */
 	node->is_repository = false;
 	return 0;
