@@ -59,6 +59,32 @@ test_expect_success 'P2: attributes outside of the tree have the rank that git g
 '
 
 # git compares sizes before it reads: a file whose ident was not expanded is changed for it, though it would commit the same
+test_expect_success 'the branch of a session, and of a round, goes by the .gitattributes that git ignores as well, as git add does' '
+	git init -q unseen && (cd unseen && printf "*.lua text eol=crlf\n" >.gitattributes && mkdir d && printf "*.id ident\n" >d/.gitattributes && printf ".gitattributes\n/x.id\n" >.gitignore &&
+		seq 9 >a.lua && seq 3 >d/in.lua && git add . && git commit -qm unseen && rm a.lua d/in.lua && git checkout -q .) &&
+	{ seq 9 | sed "5s/.*/X/" | git hash-object --stdin && printf "new\n" | git hash-object --stdin && printf "\$Id\$\n" | git hash-object --stdin; } >want &&
+	edit() { sed -i "5s/.*/X\r/" "${1:?}/a.lua" && printf "new\r\n" >"${1:?}/d/new.lua" && printf "\$Id: 1\$\n" >"${1:?}/d/x.id"; } &&
+	is_right() { git -C unseen rev-parse "$1:a.lua" "$1:d/new.lua" "$1:d/x.id" >got && test_cmp want got && git -C unseen diff --name-only HEAD "$1" >got && printf "%s\n" a.lua d/new.lua d/x.id | test_cmp - got; } &&
+	for method in worktree snapshot in-place; do
+		start_ws unseen --method $method $method && edit "$ws" && git -C unseen ews end --branch $method $method && is_right $method && git -C unseen ews end --branch $method.late $method && is_right $method.late || return 1
+	done &&
+	start_ws unseen late && edit "$ws" && git -C unseen ews end late && git -C unseen ews end --branch late late && is_right late &&
+	ws=$(git -C unseen ews round start --agent ann) && edit "$ws" && branch=$(git -C unseen ews round end --agent ann) && is_right "$branch" &&
+	sed -i "1s/.*/HERE\r/" unseen/a.lua && git -C unseen commit -qam here && git -C unseen merge -q "$branch" && git -C unseen status --porcelain >out && test_must_be_empty out
+'
+
+test_expect_success 'attributes that a session in place brought, and git ignores, hold for its branch once they are gone' '
+	git init -q brought && (cd brought && echo .gitattributes >.gitignore && seq 9 >a && git add . && git commit -qm brought) && start_ws brought --method in-place own &&
+	(cd brought && mkdir -p s/t && echo "*.lua text eol=crlf" >.gitattributes && echo "*.lua -text" >s/t/.gitattributes && printf "a\r\n" | tee s/x.lua >s/t/x.lua) && git -C brought ews end --branch now own && test_path_is_missing brought/.gitattributes && git -C brought ews end --branch late own &&
+	for branch in now late; do { echo a | git hash-object --stdin && printf "a\r\n" | git hash-object --stdin; } >want && git -C brought rev-parse $branch:s/x.lua $branch:s/t/x.lua >got && test_cmp want got || return 1; done
+'
+
+test_expect_success 'what is no file, or lies beyond a link, gives no attributes to a branch' '
+	git init -q odd && (cd odd && printf ".gitattributes\n/l\n" >.gitignore && mkdir e && touch e/k && git add . && git commit -qm odd) && echo "*.lua text eol=crlf" >rules && start_ws odd away &&
+	ln -s "$PWD/rules" "${ws:?}/.gitattributes" && mkdir "${ws:?}/e/.gitattributes" && printf "a\r\n" | tee "${ws:?}/e/x.lua" >"${ws:?}/x.lua" && git -C odd ews end --branch away away &&
+	blob=$(printf "a\r\n" | git hash-object --stdin) && printf "%s\n" $blob $blob >want && git -C odd rev-parse away:x.lua away:e/x.lua >got && test_cmp want got
+'
+
 test_expect_success 'git status of the twin is the project'\''s where git goes by the size alone' '
 	git init -q size && (cd size && echo "*.c ident" >.gitattributes && echo "\$Id\$" >a.c && git add . && git commit -qm ident && rm a.c && git checkout -q a.c && echo "\$Id\$" >a.c) &&
 	git -C size status --porcelain >want && test_grep "^ M a.c" want && start_ws size s && git -C "$ws" status --porcelain >out && test_cmp want out && git -C size ews end s

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -28,6 +29,8 @@
 #define QUESTION_BYTES (512 * EWS_KIB) /* of paths */
 #define FILES_AT_ONCE 200
 #define FILTER "filter="
+#define ATTRIBUTES ".gitattributes"
+#define ATTRIBUTES_BYTES_MAX (100 * EWS_MIB) /* git passes over what is longer */
 #define BLANKS " \t\r\n"
 /* What stands for itself in a pattern, and in no other place than a name. */
 #define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-"
@@ -132,7 +135,7 @@ static void take_attribute(void *payload, const char *path, const char *name, co
 
 static bool is_attributes(const struct ews_entry *entry)
 {
-	return entry->type == EWS_ENTRY_FILE && !strcmp(ews_path_base(entry->path), ".gitattributes");
+	return entry->type == EWS_ENTRY_FILE && !strcmp(ews_path_base(entry->path), ATTRIBUTES);
 }
 
 /* Has `line`, which gives attributes, one of those that matter? A filter that no program stands for does not. */
@@ -436,12 +439,92 @@ int ews_convert(const struct ews_convert *convert, struct ews_entries *list)
 	return rc < 0 ? rc : convert_chosen(&run);
 }
 
-static bool has_attributes(const struct ews_entries *files)
+void ews_convert_list_attributes(struct ews_entries *out, const struct ews_entries *list)
 {
-	for (size_t i = 0; i < files->n; i++)
-		if (is_attributes(&files->items[i]))
-			return true;
-	return false;
+	for (size_t i = 0; i < list->n; i++)
+		if (is_attributes(&list->items[i]))
+			ews_entries_add_copy(out, &list->items[i]);
+	ews_entries_sort(out);
+}
+
+/* All paths at which a file would give attributes to one of `paths`. */
+static void list_places(struct ews_strv *out, const struct ews_strv *paths)
+{
+	EWS_CLEANUP(strv) struct ews_strv dirs = EWS_STRV_INIT;
+
+	for (size_t i = 0; i < paths->n; i++) {
+		EWS_CLEANUP(free) char *dir = ews_path_dir(paths->items[i]);
+
+		ews_strv_add(&dirs, dir);
+	}
+	ews_strv_unique(&dirs);
+	ews_strv_add(out, ATTRIBUTES);
+	for (size_t i = 0; i < dirs.n; i++) {
+		char *dir = dirs.items[i];
+
+		while (*dir) {
+			char *slash = strrchr(dir, '/');
+
+			ews_strv_addf(out, "%s/" ATTRIBUTES, dir);
+			*(slash ? slash : dir) = '\0';
+		}
+	}
+	ews_strv_unique(out);
+}
+
+/* Open the file `path` beneath `root_fd`; below 0, and no error: there is none that git would read. */
+static int open_attributes(int root_fd, const char *path)
+{
+	const char *name;
+	EWS_CLEANUP(fd) int dir = root_fd < 0 ? -1 : ews_dir_open_parent(root_fd, path, &name);
+	int fd = dir < 0 ? -1 : ews_file_open_regular(dir, name);
+
+	ews_error_clear();
+	return fd;
+}
+
+/*
+ * What gives attributes in the work tree, and is none of those that are known: git goes by it, though no snapshot need have
+ * it, as by one that is ignored itself.
+ */
+static void find_unlisted(struct ews_strv *out, const struct ews_convert *convert, const struct ews_strv *paths)
+{
+	EWS_CLEANUP(fd) int root = ews_dir_open(convert->work_tree);
+	EWS_CLEANUP(strv) struct ews_strv places = EWS_STRV_INIT;
+
+	list_places(&places, paths);
+	for (size_t i = 0; i < places.n; i++) {
+		EWS_CLEANUP(fd) int fd = -1;
+
+		if (!ews_entries_find(convert->attributes, places.items[i]))
+			fd = open_attributes(root, places.items[i]);
+		if (fd >= 0)
+			ews_strv_add(out, places.items[i]);
+	}
+	ews_error_clear(); /* where there is no work tree, none of it is */
+}
+
+/* Put them into the directory `dir`, where the files are that they are about. */
+static int put_unlisted(const char *dir, const struct ews_convert *convert, const struct ews_strv *unlisted)
+{
+	EWS_CLEANUP(fd) int from = ews_dir_open(convert->work_tree);
+	EWS_CLEANUP(fd) int to = ews_dir_open(dir);
+	int rc = 0;
+
+	for (size_t i = 0; i < unlisted->n && rc == 0; i++) {
+		const char *name;
+		EWS_CLEANUP(fd) int fd = open_attributes(from, unlisted->items[i]);
+		EWS_CLEANUP(fd) int parent = ews_dir_open_parent(to, unlisted->items[i], &name);
+		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+		if (parent < 0)
+			return parent;
+		if (fd >= 0 && ews_file_read_fd(&text, fd, ATTRIBUTES_BYTES_MAX) == 0)
+			rc = ews_file_replace_unsynced(parent, name, text.ptr, text.len, 0600);
+		else
+			ews_error_clear(); /* git would not read it either */
+	}
+	return rc;
 }
 
 /* Files of nobody in particular, with the directories above them. */
@@ -463,14 +546,14 @@ static void add_plain(struct ews_entries *out, const struct ews_entry *entry)
 }
 
 /* The files at `paths`, and all that give attributes, into the directory `dir`, which is made. */
-static int put_files(const char *dir, struct ews_odb *odb, const struct ews_entries *files,
+static int put_files(const char *dir, const struct ews_convert *convert, const struct ews_entries *files,
 		     const struct ews_strv *paths)
 {
 	EWS_CLEANUP(entries) struct ews_entries wanted = EWS_ENTRIES_INIT;
 	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
 	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
 	const struct ews_entries nothing = EWS_ENTRIES_INIT;
-	struct ews_put_opts opts = { .odb = odb, .source_fd = -1 };
+	struct ews_put_opts opts = { .odb = convert->repo->odb, .source_fd = -1 };
 	EWS_CLEANUP(fd) int fd = -1;
 
 	if (mkdir(dir, 0700) < 0)
@@ -478,9 +561,8 @@ static int put_files(const char *dir, struct ews_odb *odb, const struct ews_entr
 	fd = opts.root_fd = ews_dir_open(dir);
 	if (fd < 0)
 		return fd;
-	for (size_t i = 0; i < files->n; i++)
-		if (is_attributes(&files->items[i]))
-			add_plain(&wanted, &files->items[i]);
+	for (size_t i = 0; i < convert->attributes->n; i++)
+		add_plain(&wanted, &convert->attributes->items[i]);
 	for (size_t i = 0; i < paths->n; i++)
 		add_plain(&wanted, ews_entries_find(files, paths->items[i]));
 	ews_entries_unique(&wanted);
@@ -543,6 +625,7 @@ int ews_convert_back(const struct ews_convert *convert, struct ews_entries *file
 	EWS_CLEANUP(bench) struct ews_bench bench = EWS_BENCH_INIT;
 	EWS_CLEANUP(free) char *dir = NULL;
 	EWS_CLEANUP(strv) struct ews_strv sorted = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv unlisted = EWS_STRV_INIT;
 	EWS_CLEANUP(buf) struct ews_buf question = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
 	char hex[EWS_OID_HEX_MAX];
@@ -552,8 +635,11 @@ int ews_convert_back(const struct ews_convert *convert, struct ews_entries *file
 	const struct ews_buf none = EWS_BUF_INIT;
 	int rc = init_run(&run, convert);
 
-	if (rc < 0 || !paths->n || !(run.converts_all || run.has_outside || has_attributes(files)))
+	if (rc < 0 || !paths->n)
 		return rc;
+	find_unlisted(&unlisted, convert, paths);
+	if (!(run.converts_all || run.has_outside || convert->attributes->n || unlisted.n))
+		return 0;
 	ews_strv_add_array(&sorted, paths->items);
 	ews_strv_unique(&sorted);
 	for (size_t i = 0; i < sorted.n; i++)
@@ -563,7 +649,9 @@ int ews_convert_back(const struct ews_convert *convert, struct ews_entries *file
 	if (rc < 0)
 		return rc;
 	dir = ews_path_join(bench.dir, "files");
-	rc = put_files(dir, convert->repo->odb, files, &sorted);
+	rc = put_files(dir, convert, files, &sorted);
+	if (rc == 0)
+		rc = put_unlisted(dir, convert, &unlisted);
 	if (rc == 0)
 		rc = run_there(&run, &bench, dir, &none, &answer, read);
 	if (rc == 0)

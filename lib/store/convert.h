@@ -20,6 +20,7 @@ struct ews_convert {
 	struct ews_repo *repo;
 	const char *work_tree;
 	const struct ews_entries *all; /* what is there: where its .gitattributes say nothing that matters git is not asked; or NULL */
+	const struct ews_entries *attributes; /* for the reverse: the files that give them, sorted, though git may ignore them */
 	bool run_filters;
 	/* Told of each file whose bytes become others; an error ends it all. */
 	int (*take)(void *payload, struct ews_entry *entry, const void *data, size_t len);
@@ -30,11 +31,14 @@ struct ews_convert {
 /* Convert those of `list` that are files, hold an id, and were not read from a directory (no stat data). */
 int ews_convert(const struct ews_convert *convert, struct ews_entries *list);
 
+/* Add copies of those of `list` that give attributes to `out`, which is sorted then. */
+void ews_convert_list_attributes(struct ews_entries *out, const struct ews_entries *list);
+
 /*
  * The reverse: give the files of `files` at `paths` the ids of what git would store, were they added where the index
- * holds the tree `on` (none: nothing). The .gitattributes are those of `files`; no filter program is run, nothing is
- * taken from `work_tree`, `take` or `run_filters`. The files are put on a bench of
- * the repository, and the new blobs are durable.
+ * holds the tree `on` (none: nothing). The .gitattributes are `attributes`, and where there is none of them that of
+ * `work_tree`; no filter program is run, nothing is taken from `take` or `run_filters`. The files are put on a bench of the
+ * repository, and the new blobs are durable.
  */
 int ews_convert_back(const struct ews_convert *convert, struct ews_entries *files, const struct ews_strv *paths,
 		     const struct ews_oid *on);

@@ -460,8 +460,10 @@ static int store(struct ews_branch_notes *notes, struct ews_session *session, st
 	};
 	/* The rules are those of files there; once it has gone, the project's are what is nearest. */
 	bool has_ended = session->state.state == EWS_STATE_ENDED;
+	EWS_CLEANUP(entries) struct ews_entries attributes = EWS_ENTRIES_INIT;
 	const struct ews_convert convert = { .repo = repo,
 					     .work_tree = has_ended ? repo->project : session->state.workspace,
+					     .attributes = &attributes,
 					     .take = take_stored,
 					     .payload = &result };
 	EWS_CLEANUP(staged) struct staged staged = { EWS_INDEX_INIT, -1 };
@@ -469,6 +471,8 @@ static int store(struct ews_branch_notes *notes, struct ews_session *session, st
 	struct ews_oid commit, tree;
 	int rc = read_first(&commit, &tree, session);
 
+	/* As they stand, before any of them is taken off the branch or replaced by what the index has. */
+	ews_convert_list_attributes(&attributes, &content->scan.entries);
 	if (rc == 0 && !ews_oid_is_none(&tree))
 		rc = ews_tree_list(&result.stored, repo->odb, &tree);
 	if (rc == 0)
