@@ -560,6 +560,14 @@ test_expect_success 'a copy of a partial clone: what was promised, and its index
 	{ git -C "$ws" sparse-checkout disable >out 2>&1 || :; } && git -C partial ews revert q >out 2>err && test_grep ! "trash: \\.git" err && test_grep ! damaged err && git -C "$ws" rev-parse -q --verify mine && git -C partial ews end q
 '
 
+test_expect_success 'P8: that git fetches nothing into the copy of a partial clone is said where one is made, and nowhere else' '
+	git init -q far && git -C far config uploadpack.allowFilter true && git -C far config uploadpack.allowAnySHA1InWant true &&
+	for n in 1 2 3; do (cd far && echo $n >a && echo b$n >b && git add . && git commit -qm $n) || return 1; done && git clone -q --filter=blob:none "file://$PWD/far" lazy &&
+	git -C lazy ews start --method snapshot s 2>err && test_grep "note: the project is a partial clone: git fetches nothing into the copy" err && git -C lazy ews start --json --method snapshot j >json && test_grep "notes.*partial clone" json &&
+	git -C lazy ews start --from s --method snapshot f 2>err && test_grep "partial clone" err && git -C lazy ews start w 2>err && test_grep ! "partial clone" err && git -C far ews start --method snapshot s 2>err && test_grep ! "partial clone" err &&
+	git init -q super && git -C super -c protocol.file.allow=always submodule --quiet add "file://$PWD/far" sub && git -C super commit -qm sub && git -C super ews start w 2>err && test_grep ! "partial clone" err && git -C super/sub config remote.origin.promisor true && git -C super ews start p 2>err && test_grep "note: the submodule .sub. is a partial clone" err
+'
+
 test_expect_success 'a copy ignores what core.excludesFile of the project names, and as the user has it where that says nothing' '
 	test_repo excludes && echo "*.tmp" >ignored && git config -f more core.excludesFile "$PWD/ignored" && echo "*.tmp" >excludes/local && git -C excludes add local && echo secret >excludes/k.tmp &&
 	for how in "core.excludesFile=$PWD/ignored" core.excludesFile=./local "include.path=$PWD/more"; do

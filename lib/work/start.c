@@ -561,6 +561,18 @@ static way_fn choose_way(const struct ews_method *method, const struct ews_start
 	return opts->from ? start_chained : start_copy;
 }
 
+/* A copy with a repository of its own has no remote: what was promised to the project is not to be had there. */
+static void name_promised(struct ews_start_result *result, const struct ews_repo *repo)
+{
+	const struct ews_session *session = &result->session;
+
+	if (session->method->owns_objects && !session->state.copies_objects && !repo->is_plain &&
+	    ews_odb_is_partial(repo->odb))
+		ews_strv_add(&result->notes,
+			     "the project is a partial clone: git fetches nothing into the copy, where a checkout of "
+			     "another commit may lack files; with --method worktree it does");
+}
+
 int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct ews_start_opts *opts)
 {
 	EWS_CLEANUP(start_result) struct ews_start_result result = EWS_START_RESULT_INIT;
@@ -600,6 +612,7 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 	}
 	result.notes = twin.notes;
 	twin.notes = (struct ews_strv)EWS_STRV_INIT;
+	name_promised(&result, repo);
 	if (result.session.method->is_project) {
 		result.skips = twin.content.scan.skips;
 		twin.content.scan.skips = (struct ews_skips)EWS_SKIPS_INIT;

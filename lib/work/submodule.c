@@ -193,6 +193,11 @@ static int fill_one(struct fill *fill, struct ews_twin *twin, const char *path, 
 	rc = put_files(fill, twin, odb, path, entry->has_stat ? from_fd : -1, to_fd);
 	if (rc == 0)
 		rc = write_repository(fill, twin, odb, path, git_dir, git_fd, to_fd);
+	if (rc == 0 && ews_odb_is_partial(odb))
+		ews_strv_addf(fill->notes,
+			      "the submodule '%s' is a partial clone: git fetches nothing into the workspace's, where a "
+			      "checkout of another commit may lack files",
+			      path);
 	if (rc == 0 && entry->has_time && futimens(to_fd, times) < 0)
 		rc = ews_error_os("cannot set the time of '%s'", path);
 	return rc;
