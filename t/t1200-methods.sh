@@ -568,6 +568,14 @@ test_expect_success 'P8: that git fetches nothing into the copy of a partial clo
 	git init -q super && git -C super -c protocol.file.allow=always submodule --quiet add "file://$PWD/far" sub && git -C super commit -qm sub && git -C super ews start w 2>err && test_grep ! "partial clone" err && git -C super/sub config remote.origin.promisor true && git -C super ews start p 2>err && test_grep "note: the submodule .sub. is a partial clone" err
 '
 
+test_expect_success 'P8: what a partial clone lacks is named with the command that fetches it' '
+	fetch_as_said() { sed -n "s/^hint: .\(git diff --shortstat [0-9a-f]* [0-9a-f]*\). fetches .*/\1/p" err >cmd && test -s cmd && (cd "$1" && sh ../cmd); } &&
+	test_expect_code 128 git -C lazy ews start --base HEAD~2 b 2>err && test_grep "the workspace: .a.: object [0-9a-f]* is missing from this partial clone" err && fetch_as_said lazy && git -C lazy ews start --base HEAD~2 b &&
+	git clone -q --filter=blob:none "file://$PWD/far" lazier && test_expect_code 128 git -C lazier ews diff HEAD~2 HEAD~1 --stat 2>err && fetch_as_said lazier && git -C lazier ews diff HEAD~2 HEAD~1 --stat &&
+	git clone -q --filter=blob:none "file://$PWD/far" laziest && test_expect_code 128 git -C laziest ews start --method snapshot --copy-objects c 2>err && test_grep "hint: .*leave out --copy-objects" err && git -C laziest log --shortstat && git -C laziest ews start --method snapshot --copy-objects c 2>err && test_grep ! "partial clone" err &&
+	git -C "$(git -C laziest ews path c)" checkout -q HEAD~2
+'
+
 test_expect_success 'a copy ignores what core.excludesFile of the project names, and as the user has it where that says nothing' '
 	test_repo excludes && echo "*.tmp" >ignored && git config -f more core.excludesFile "$PWD/ignored" && echo "*.tmp" >excludes/local && git -C excludes add local && echo secret >excludes/k.tmp &&
 	for how in "core.excludesFile=$PWD/ignored" core.excludesFile=./local "include.path=$PWD/more"; do

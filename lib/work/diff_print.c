@@ -116,7 +116,10 @@ static int git_diff(const struct ews_diff *diff, struct ews_repo *repo, char *co
 	/* It maps a pack as a whole else, and what is mapped of it stays in memory until the end. */
 	opts->maps_little = true;
 	opts->object_dir = ews_odb_write_dir(repo->odb);
-	return ews_git_run(opts, argv.items);
+	rc = ews_git_run(opts, argv.items);
+	if (rc == EWS_EGIT && ews_odb_is_partial(repo->odb))
+		ews_error_hint("'git diff --shortstat %s %s' fetches what a partial clone lacks of them", from, to);
+	return rc;
 }
 
 int ews_diff_git(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,

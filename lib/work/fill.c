@@ -52,6 +52,29 @@ static bool drop_failed(struct ews_ignored *ignored, struct ews_twin *twin, cons
 	return failed->n > 0;
 }
 
+/* Say of the first that failed why; and where a partial clone lacks its object, how git fetches all those of the commit. */
+static int fail_put(int rc, struct ews_odb *odb, const struct ews_twin *twin, const char *line)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	size_t len = strcspn(line, "\t");
+	const struct ews_entry *entry = NULL;
+	char from[EWS_OID_HEX_MAX], to[EWS_OID_HEX_MAX];
+	struct ews_oid empty;
+	bool lacks;
+
+	if (ews_path_unescape(&path, line, len) == 0)
+		entry = ews_entries_find(&twin->content.scan.entries, path.ptr);
+	/* First, for to look for it sets errors, and clears them. */
+	lacks = entry && !ews_oid_is_none(&entry->oid) && ews_odb_is_partial(odb) && !ews_odb_has(odb, &entry->oid);
+	ews_error(rc, "cannot fill the workspace: '%.*s': %s", (int)len, line, line + len + 1);
+	if (!lacks || twin->is_unborn)
+		return rc;
+	ews_odb_empty_tree(&empty, odb);
+	ews_error_hint("'git diff --shortstat %s %s' fetches what is missing", ews_oid_hex(from, &empty),
+		       ews_oid_hex(to, &twin->head));
+	return rc;
+}
+
 /* Files that come from objects, as git stores them: those that a filter would have changed. */
 static bool *mark_stored(const struct ews_entries *list)
 {
@@ -103,7 +126,7 @@ static int put_files(struct ews_filled *out, bool **is_stored, struct ews_sessio
 		rc = 0;
 	}
 	if (rc < 0 && report.failed.n)
-		return ews_error(rc, "cannot fill the workspace: %s", report.failed.items[0]);
+		return fail_put(rc, repo->odb, twin, report.failed.items[0]);
 	if (rc < 0)
 		return rc;
 	out->workspace_fd = ews_steal_fd(&root);

@@ -329,7 +329,13 @@ static int copy_objects(const struct ews_place *place, const char *object_dir, c
 		if (index.items[i].mode != EWS_MODE_GITLINK && ews_odb_has(place->odb, &index.items[i].oid))
 			ews_buf_addf(&request, "%s\n", ews_oid_hex(hex, &index.items[i].oid));
 	rc = ews_carry(&what, &request);
-	return rc < 0 ? ews_error_wrap("cannot copy the objects") : 0;
+	if (rc == 0)
+		return 0;
+	ews_error_wrap("cannot copy the objects");
+	if (ews_odb_is_partial(place->odb))
+		ews_error_hint(
+			"a partial clone need not have them all: leave out --copy-objects, or take --method worktree");
+	return rc;
 }
 
 static int write_alternates(const struct ews_place *place, int fd)
