@@ -143,6 +143,20 @@ test_expect_success 'P8: one whose repository is elsewhere stays empty, and is n
 	git -C q ews revert >out && test_grep "Status: Verified" out && git -C q ews end
 '
 
+test_expect_success 'what git takes for initialized in the project it takes for that in the twin, in submodules as well' '
+	super_project active && status_of() { git -C "$1" submodule status --recursive | sed "s/ (.*//"; } && status_of active >want && test_grep "^-[0-9a-f]* bare" want && test_grep "^.[0-9a-f]* sub/inner" want && test_grep ! "^-[0-9a-f]* sub" want &&
+	for how in each all but; do
+		case $how in
+		all) git -C active config submodule.active "s*" && git -C active config --add submodule.active "b*" && git -C active config --unset submodule.sub.active && status_of active | test_cmp want - ;;
+		but) git -C active config submodule.sub.active false && status_of active >want && test_grep "^-[0-9a-f]* sub" want ;;
+		esac &&
+		for method in worktree snapshot; do
+			start_ws active --method $method $how-$method && status_of "$ws" >got && test_cmp want got && git -C active ews end $how-$method || return 1
+		done || return 1
+	done &&
+	start_ws active --method snapshot place && test_must_fail git -C "$ws" config --local --get-regexp "submodule.*url"
+'
+
 test_expect_success 'P9: no program that a submodule names runs' '
 	for k in core.fsmonitor core.pager diff.external core.sshCommand core.hooksPath; do git -C p/sub config $k "touch \"$PWD/ran\";" || return 1; done && start_ws p h && git -C p ews diff h && git -C p ews revert h &&
 	git -C p ews end h && test_path_is_missing ran && for k in core.fsmonitor core.pager diff.external core.sshCommand core.hooksPath; do git -C p/sub config --unset $k || return 1; done

@@ -105,6 +105,9 @@ static bool comes_along(const char *key)
 		return true;
 	if (ews_str_begins(key, "diff."))
 		return first == last ? IS_ONE_OF(diff_keys, last + 1) : IS_ONE_OF(driver_keys, last + 1);
+	/* Of a submodule that it is one to work in, for all or by its name; where it comes from is a place. */
+	if (ews_str_begins(key, "submodule."))
+		return !strcmp(last, ".active");
 	return ews_str_begins(key, "merge.") && first == last && IS_ONE_OF(merge_keys, last + 1);
 }
 
