@@ -257,6 +257,24 @@ test_expect_success 'P8: in place in a work tree that was moved away, or made an
 	done && git -C stood ews clean --force gone && test_cmp mine stood-a/run.sh && git -C stood-a status --porcelain >out && echo " M run.sh" >want && test_cmp want out
 '
 
+# The date of the log is what GIT_COMMITTER_DATE says: as reproducible builds have it, or as a script that asked once for the time.
+test_expect_success 'P1: in place, and what was applied: a work tree that was made anew with the date of the former one is not taken for it' '
+	for date in "2024-01-01T00:00:00Z" "$(date +%s) +0000"; do
+		rm -rf dated dated-w && test_repo dated && echo mine >>dated/run.sh && git -C dated diff >patch && git -C dated checkout -q run.sh && export GIT_COMMITTER_DATE="$date" && git -C dated worktree add -q ../dated-w -b w && git -C dated-w ews apply "$PWD/patch" && (cd dated-w && git ews start --method in-place ip) && echo agent >>dated-w/src/main.c && git -C dated worktree remove --force ../dated-w && git -C dated worktree add -q ../dated-w w && unset GIT_COMMITTER_DATE && touch -d "now + 3 seconds" dated/.git/worktrees/dated-w/commondir &&
+		echo mine >>dated-w/run.sh && echo draft >dated-w/draft && cp dated-w/run.sh mine && for verb in revert undo "undo ip"; do
+			test_must_fail git -C dated-w ews $verb 2>err || { echo >&2 "$verb"; return 1; }
+		done && git -C dated-w ews end --force ip >out 2>err && test_grep "its work tree is out of reach" err && test_cmp mine dated-w/run.sh && echo draft | test_cmp - dated-w/draft || return 1
+	done
+'
+
+test_expect_success 'in place: a copy of the repository without its times has the work tree still; where no log says so either only --force ends it' '
+	for log in true false; do
+		rm -rf times times-w && test_repo times && git -C times -c core.logAllRefUpdates=$log worktree add -q ../times-w -b w && (cd times-w && git ews start --method in-place ip) && echo agent >>times-w/run.sh && cp -r times copy && touch -d "now + 5 minutes" copy/.git/worktrees/times-w/commondir && rm -r times && mv copy times &&
+		if $log; then git -C times-w ews diff ip >out && test_grep "^+agent" out && git -C times-w ews end ip && git -C times-w diff --exit-code && git -C times-w ews undo ip && git -C times-w ews end -q ip
+		else test_expect_code 1 git -C times-w ews end ip 2>err && test_grep "out of reach" err && git -C times-w ews end --force ip && test_grep agent times-w/run.sh; fi || return 1
+	done
+'
+
 # in_lost <project>: a session in place, of a work tree that is gone by now; it has a snapshot, and one of before a revert
 in_lost() {
 	git -C "$1" worktree add -q "../$1-w" -b w && git -C "$1-w" ews start --method in-place ip >out && echo agent >>"${1:?}-w/run.sh" && (cd "$1-w" && git ews snapshot create ip) >snap && git -C "$1-w" ews revert ip >out && echo more >>"${1:?}-w/run.sh" && git -C "$1" ews status --json ip >status && base=$(json status ".sessions[0].snapshot_id") && rm -r "${1:?}-w"

@@ -13,14 +13,18 @@
 
 /*
  * What tells the worktree whose git directory is open as `git_fd` from one that is made anew under its name: when git wrote its file
- * "commondir", which it does once, and the first line of its log. "" where it is none, or that can't be seen. The caller frees it.
+ * "commondir", which it does once, the first line of its log, and of which directory it is. "" where it is none, or that can't be seen.
+ * The caller frees it.
  */
 char *ews_linked_mark(int git_fd);
 
+#define EWS_LINKED_UNKNOWN 2
+
 /*
- * Is it another one than that of which was noted `mark` at the time `noted_s`? A copy of the repository may have new times, and a log may
- * have lost its first lines, so that one of the two is enough; some file systems know whole seconds. Where `mark` is NULL or "", as in
- * records of older versions, it is another one when it was made later. Gives 1 or 0. Fails with EWS_ENOTFOUND when it is no linked one.
+ * Is it another one than that of which was noted `mark` at the time `noted_s`? A copy of the repository may have new times: there its
+ * log tells, as far as that has the time of day (see GIT_COMMITTER_DATE) and its first lines; some file systems know whole seconds.
+ * Where `mark` is NULL or "", as in records of older versions, it is another one when it was made later. Gives 1 or 0, or
+ * EWS_LINKED_UNKNOWN where neither says: it may be one. Fails with EWS_ENOTFOUND when it is no linked one.
  */
 int ews_linked_is_another(int git_fd, const char *mark, int64_t noted_s);
 

@@ -54,7 +54,7 @@ bool ews_repo_is_beside(const struct ews_repo *repo, const char *git_dir, const 
 
 /*
  * Is it a linked worktree, and another one than that of which ews_linked_mark() said `mark` at the time `noted_s`? One that was removed
- * and made anew in its place has the name that the former one had. What can't be seen is none.
+ * and made anew in its place has the name that the former one had. What can't be seen is none; what can't be told is one.
  */
 bool ews_repo_is_another(const struct ews_repo *repo, const char *mark, int64_t noted_s);
 

@@ -29,7 +29,7 @@ static int is_lost(const struct ews_state *state, const struct ews_repo *project
 	return rc < 0 ? rc : !rc;
 }
 
-/* Has git the work tree still, wherever that is? Returns 1 or 0: what has its name by now may have been made since. */
+/* Has git the work tree still, wherever that is, for all that is known? Returns 1 or 0: what has its name by now may have been made since. */
 static int is_known_to_git(const struct ews_state *state)
 {
 	EWS_CLEANUP(fd) int fd = -1;
@@ -45,7 +45,7 @@ static int is_known_to_git(const struct ews_state *state)
 		ews_error_clear();
 		return 1;
 	}
-	return rc < 0 ? rc : !rc;
+	return rc < 0 ? rc : rc != 1;
 }
 
 /* Only what git has no more is gone for certain: a disk may be away, or a directory above be renamed. */
@@ -81,6 +81,15 @@ int ews_session_stand_in_place(struct ews_session *session)
 	return 0;
 }
 
+/* What has the name of its work tree was made since, or may have been. */
+static int fail_another(const struct ews_state *state, const struct ews_repo *project)
+{
+	bool is_certain = is_known_to_git(state) == 0;
+
+	return ews_error(EWS_ENOTFOUND, "session '%s': its work tree %s gone, and '%s' %s made since", state->id,
+			 is_certain ? "is" : "may be", project->project, is_certain ? "was" : "may have been");
+}
+
 int ews_session_project(struct ews_repo **out, struct ews_session *session)
 {
 	const struct ews_state *state = &session->state;
@@ -103,8 +112,7 @@ int ews_session_project(struct ews_repo **out, struct ews_session *session)
 		project = session->beside;
 	/* In place it is lost then, which is to be known first. */
 	if (!session->method->is_project && ews_repo_is_another(project, state->worktree_mark, state->created_s))
-		return ews_error(EWS_ENOTFOUND, "session '%s': its work tree is gone, and '%s' was made since",
-				 state->id, project->project);
+		return fail_another(state, project);
 	*out = project;
 	return 0;
 }
