@@ -219,6 +219,25 @@ test_expect_success 'a git directory elsewhere, a submodule, core.worktree, a pr
 	) && ln -s origin by-link && serves by-link
 '
 
+# says_elsewhere <way> <key> <value>: <way> is one in which git takes nothing from it of the place of said/
+says_elsewhere() {
+	git config --file said/.git/inc "$2" "$3" && case $1 in
+	include) git -C said config include.path inc ;;
+	includeIf) git -C said config includeIf.gitdir:/.path inc ;;
+	global) git config --global "$2" "$3" ;;
+	unversioned) git -C said config --unset core.repositoryFormatVersion && git -C said config "$2" "$3" ;;
+	esac
+}
+
+test_expect_success 'P1: of core.worktree and core.bare counts what the repository itself says, as for git: not what it includes, not what the user says' '
+	for way in include includeIf global unversioned; do
+		for key in core.worktree core.bare; do
+			rm -rf said named && test_repo said && cp -r said named && rm -rf named/.git && cp named/run.sh before && echo more >>said/run.sh && git -C said diff >patch && git -C said checkout -q run.sh && value=true && case $key in *.worktree) value=$PWD/named ;; esac && says_elsewhere $way $key "$value" && test "$(git -C said rev-parse --show-toplevel)" = "$PWD/said" &&
+			{ git -C said ews doctor >out || test $? = 1; } && test_grep "^ok *core.bare" out && git -C said ews apply "$PWD/patch" && test_grep "^more" said/run.sh && (cd said && git ews start --method in-place s && echo again >>run.sh && git ews end s) >out 2>err && test_grep "Status: Verified" out && test_grep ! "To take that back" err && git -C said ews undo && git -C said ews undo && test_grep "^again" said/run.sh && git -C said ews end -q s && test_cmp before named/run.sh && { test $way != global || git config --global --unset $key; } || { echo >&2 "$way $key"; return 1; }
+		done
+	done
+'
+
 # seen_from_within <name>: of the workspace $ws each verb works that asks for no file of the project
 seen_from_within() {
 	echo edit >>"${ws:?}/src/main.c" && git -C "$ws" ews diff >changes && test_grep "^+edit" changes && git -C "$ws" ews status >out 2>&1 && test_grep "$1 .*active" out && test_grep ! stale out &&

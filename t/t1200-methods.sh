@@ -406,6 +406,14 @@ test_expect_success 'P2: in place: whatever config says by now of the work tree,
 	done
 '
 
+test_expect_success 'in place: a config of the work tree that git cannot read holds nobody from the session; the revert puts it back' '
+	for broken in "[core]bare = perhaps" "[core]worktree"; do
+		for at in odd; do
+			rm -rf odd odd-w && test_repo odd && git -C odd config extensions.worktreeConfig true && git -C odd worktree add -q ../odd-w -b w && git_dir=$(git -C $at rev-parse --absolute-git-dir) && file="${git_dir:?}/config.worktree" && (cd $at && git ews start --method in-place s) && echo more >>"${at:?}/run.sh" && echo "$broken" >"${file:?}" && git -C $at ews end s >out && test_grep "Status: Verified" out && test_path_is_missing "$file" && git -C odd ews clean --now >out && echo "$broken" >"${file:?}" && test_must_fail git -C $at ews start no 2>err && test_grep "core\." err || { echo >&2 "$at: $broken"; return 1; }
+		done
+	done
+'
+
 test_expect_success 'P2: a clock that was set back, or that of another machine, makes no session of a living work tree gone; nor does a copy with new times' '
 	test_repo skew && git -C skew worktree add -q ../skew-w -b w && g=skew/.git/worktrees/skew-w && late=$(($(date +%s) + 3600)) && touch -d "@$late" "${g:?}/commondir" && sed "s/> [0-9]* /> $late /" "${g:?}/logs/HEAD" >log && cp log "${g:?}/logs/HEAD" && git -C skew-w ews start --method in-place s && echo agent >>skew-w/run.sh && git -C skew-w ews revert s >out && test_grep "Status: Verified" out && git -C skew-w ews undo && test_grep agent skew-w/run.sh && git -C skew-w ews end s >out && test_grep "Status: Verified" out &&
 	snap=$(git -C skew-w ews snapshot create) && git -C skew-w ews snapshot list >out && test_grep "$snap" out && start_ws skew-w x && echo x >"${ws:?}/x" && git -C skew-w ews apply x && git -C skew-w ews undo && test_path_is_missing skew-w/x && git -C skew-w ews end x &&

@@ -20,7 +20,7 @@
 #include "base/utf8.h"
 #include "cmd/render_recover.h"
 #include "store/config_user.h"
-#include "store/gitconfig.h"
+#include "store/git_place.h"
 #include "store/pathspec.h"
 #include "work/moved.h"
 #include "work/rules.h"
@@ -201,25 +201,23 @@ int ews_cmd_open_repo(struct ews_cmd_ctx *ctx)
 static void warn_of_overruled(const struct ews_cmd_ctx *ctx)
 {
 	const struct ews_repo *repo = ctx->repo;
-	EWS_CLEANUP(gitconfig) struct ews_gitconfig values = EWS_GITCONFIG_INIT;
-	EWS_CLEANUP(free) char *pattern = repo->overruled ? ews_strfmt("^%s$", repo->overruled) : NULL;
-	EWS_CLEANUP(buf) struct ews_buf command = EWS_BUF_INIT;
+	EWS_CLEANUP(git_place) struct ews_git_place place = EWS_GIT_PLACE_INIT;
 	EWS_CLEANUP(free) char *file = NULL;
-	const struct ews_gitconfig_value *last;
+	const struct ews_git_place_word *word;
 
-	if (!pattern || ews_gitconfig_find(&values, repo->git_dir, pattern) < 0 || !values.n) {
-		ews_error_clear();
+	if (!repo->overruled)
 		return;
-	}
-	last = &values.items[values.n - 1];
-	ews_buf_adds(&command, "git --work-tree=. config ");
-	file = last->file ? ews_shell_shown(last->file) : NULL;
-	if (file)
-		ews_buf_addf(&command, "--file %s ", file);
-	ews_buf_addf(&command, "--unset-all %s", repo->overruled);
-	ews_cmd_warn(ctx, "%s is '%s', so that git does not work in '%s', where a session %s. To take that back: %s",
-		     repo->overruled, last->text, repo->project,
-		     repo->is_overruled_late ? "did that can be brought back" : "does", command.ptr);
+	if (ews_git_place_read(&place, repo->git_dir, repo->common_dir) < 0)
+		ews_error_clear();
+	word = strcmp(repo->overruled, "core.bare") ? &place.worktree : &place.bare;
+	if (!word->text)
+		return;
+	file = ews_shell_shown(word->file);
+	ews_cmd_warn(ctx,
+		     "%s is '%s', so that git does not work in '%s', where a session %s. To take that back: git "
+		     "--work-tree=. config --file %s --unset-all %s",
+		     repo->overruled, word->text, repo->project,
+		     repo->is_overruled_late ? "did that can be brought back" : "does", file, repo->overruled);
 }
 
 int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make)

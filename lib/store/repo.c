@@ -21,6 +21,7 @@
 #include "base/str.h"
 #include "store/config_user.h"
 #include "store/git.h"
+#include "store/git_place.h"
 #include "store/gitfile.h"
 #include "store/linked.h"
 #include "store/home.h"
@@ -90,26 +91,38 @@ static enum in_place sessions_in_place(const struct ews_repo *repo)
 	return out;
 }
 
+/* What git could make no sense of says nothing while a session is at work in the directory itself: to take that back it is opened. */
+static int read_place(struct ews_git_place *out, const struct ews_repo *repo)
+{
+	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
+
+	if (ews_git_place_read(out, repo->git_dir, repo->common_dir) == 0)
+		return 0;
+	ews_error_save(&why);
+	if (repo->is_bare || sessions_in_place(repo) != IN_PLACE_NOW)
+		return ews_error_restore(&why);
+	ews_error_saved_release(&why);
+	ews_error_clear();
+	return 0;
+}
+
 /* core.worktree and core.bare have the last word, as in git, but for a session in place. */
 static int settle_config(struct ews_repo *repo, bool is_given)
 {
-	EWS_CLEANUP(free) char *worktree = NULL;
+	bool is_linked = strcmp(repo->git_dir, repo->common_dir) != 0;
+	EWS_CLEANUP(git_place) struct ews_git_place place = EWS_GIT_PLACE_INIT;
 	EWS_CLEANUP(free) char *path = NULL;
 	EWS_CLEANUP(free) char *top = NULL;
 	enum in_place held = IN_PLACE_NONE;
 	bool is_bare;
-	int rc;
+	int rc = is_given || is_linked ? 0 : read_place(&place, repo);
 
-	if (is_given || strcmp(repo->git_dir, repo->common_dir))
-		return 0;
-	rc = ews_config_git_bool(&is_bare, repo->odb, "core.bare", false);
 	if (rc < 0)
 		return rc;
-	if (!is_bare && ews_odb_config(&worktree, repo->odb, "core.worktree") < 0) {
-		ews_error_clear();
+	is_bare = place.is_bare;
+	if (!is_bare && !place.worktree.text)
 		return 0;
-	}
-	path = is_bare ? ews_strdup(repo->git_dir) : ews_path_absolute(repo->git_dir, worktree);
+	path = is_bare ? ews_strdup(repo->git_dir) : ews_git_place_path(&place, repo->git_dir);
 	top = realpath(path, NULL);
 	if (!repo->is_bare && (!top || strcmp(top, repo->project) != 0))
 		held = sessions_in_place(repo);

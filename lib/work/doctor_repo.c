@@ -20,6 +20,7 @@
 #include "base/shell_word.h"
 #include "base/str.h"
 #include "store/git.h"
+#include "store/git_place.h"
 #include "store/gitconfig.h"
 #include "store/index.h"
 #include "work/retell.h"
@@ -129,20 +130,28 @@ static int unset_bare(const struct ews_patient *patient, const char *file)
 	return top ? change_config(patient->repo, file, words) : 0;
 }
 
+/* What git takes for the word on the place of a work tree, which is not what any other file says of it. */
+static int read_place(struct ews_git_place *out, struct ews_checkup *checkup, const char *name, const char *git_dir,
+		      const struct ews_repo *repo)
+{
+	int rc = ews_git_place_read(out, git_dir, repo->common_dir);
+
+	if (rc < 0)
+		(void)ews_checkup_error(checkup, name);
+	return rc;
+}
+
 static void look_at_bare(struct ews_checkup *out, const struct ews_patient *patient)
 {
 	const struct ews_repo *repo = patient->repo;
 	EWS_CLEANUP(free) char *top = find_top(repo);
-	EWS_CLEANUP(gitconfig) struct ews_gitconfig values = EWS_GITCONFIG_INIT;
-	const struct ews_gitconfig_value *last = NULL;
-	EWS_CLEANUP(free) char *place = NULL;
+	EWS_CLEANUP(git_place) struct ews_git_place place = EWS_GIT_PLACE_INIT;
+	EWS_CLEANUP(free) char *file = NULL;
 	struct ews_check *check;
 
-	if (read_settings(&values, out, BARE, repo, "^core\\.bare$") < 0)
+	if (read_place(&place, out, BARE, repo->common_dir, repo) < 0)
 		return;
-	if (values.n)
-		last = &values.items[values.n - 1];
-	if (!top || !last || !read_truth(last->text)) {
+	if (!top || !place.is_bare) {
 		ews_checkup_ok(out, BARE, "the repository %s",
 			       top ? "has a work tree, and says so" : "has no work tree of its own");
 		return;
@@ -154,12 +163,9 @@ static void look_at_bare(struct ews_checkup *out, const struct ews_patient *pati
 	check = ews_checkup_find(
 		out, BARE, EWS_CHECK_PROBLEM,
 		"'%s' says that the repository is bare, but '%s' is its work tree: git refuses to work there",
-		last->file ? last->file : "the config", top);
-	place = ews_shell_shown(is_repositorys(repo, last) ? last->file : top);
-	if (is_repositorys(repo, last))
-		ews_check_mend(check, unset_bare, last->file, "git config --file %s core.bare false", place);
-	else
-		ews_check_advise(check, "git -C %s config core.bare false", place);
+		place.bare.file, top);
+	file = ews_shell_shown(place.bare.file);
+	ews_check_mend(check, unset_bare, place.bare.file, "git config --file %s core.bare false", file);
 }
 
 /* ---- core.worktree ---- */
@@ -175,26 +181,21 @@ static int unset_worktree(const struct ews_patient *patient, const char *file)
 /* Where it leads elsewhere while a session is at work in the project itself, or was and can be brought back. Else nobody knows better where the work tree is. */
 static void look_at_worktree(struct ews_checkup *out, const struct ews_repo *repo)
 {
-	EWS_CLEANUP(gitconfig) struct ews_gitconfig values = EWS_GITCONFIG_INIT;
-	const struct ews_gitconfig_value *last;
-	EWS_CLEANUP(free) char *place = NULL;
+	EWS_CLEANUP(git_place) struct ews_git_place place = EWS_GIT_PLACE_INIT;
+	EWS_CLEANUP(free) char *file = NULL;
 	struct ews_check *check;
 
 	if (!repo->overruled || strcmp(repo->overruled, WORKTREE) != 0 ||
-	    read_settings(&values, out, WORKTREE, repo, "^core\\.worktree$") < 0 || !values.n)
+	    read_place(&place, out, WORKTREE, repo->git_dir, repo) < 0 || !place.worktree.text)
 		return;
-	last = &values.items[values.n - 1];
 	check = ews_checkup_find(out, WORKTREE, EWS_CHECK_PROBLEM,
 				 "'%s' says that the work tree is '%s', but %s at work in '%s': git works elsewhere",
-				 last->file ? last->file : "the config", last->text,
+				 place.worktree.file, place.worktree.text,
 				 repo->is_overruled_late ? "a session that can be brought back was" : "a session is",
 				 repo->project);
-	place = ews_shell_shown(is_repositorys(repo, last) ? last->file : repo->project);
-	if (is_repositorys(repo, last))
-		ews_check_mend(check, unset_worktree, last->file, "git config --file %s --unset-all " WORKTREE,
-			       place);
-	else
-		ews_check_advise(check, "git -C %s config --unset-all " WORKTREE, place);
+	file = ews_shell_shown(place.worktree.file);
+	ews_check_mend(check, unset_worktree, place.worktree.file, "git config --file %s --unset-all " WORKTREE,
+		       file);
 }
 
 /* ---- alternates ---- */

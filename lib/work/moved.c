@@ -14,6 +14,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "store/git_place.h"
 #include "store/home.h"
 #include "store/journal.h"
 #include "store/lock.h"
@@ -295,9 +296,9 @@ static int adopt(struct ews_repo *repo, const struct ews_home_project *project, 
 static bool open_main_at(struct ews_repo **out, const struct ews_repo *linked, const char *place)
 {
 	EWS_CLEANUP(repo) struct ews_repo *repo = NULL;
-	bool is_bare;
+	EWS_CLEANUP(git_place) struct ews_git_place said = EWS_GIT_PLACE_INIT;
 	bool is = ews_repo_open_at(&repo, place, linked->home) == 0 && !strcmp(repo->git_dir, linked->common_dir) &&
-		  ews_config_git_bool(&is_bare, repo->odb, "core.bare", false) == 0 && repo->is_bare == is_bare;
+		  ews_git_place_read(&said, repo->git_dir, repo->common_dir) == 0 && repo->is_bare == said.is_bare;
 
 	ews_error_clear();
 	if (is)

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "store/git_place.h"
 #include "store/gitfile.h"
 #include "store/linked.h"
 
@@ -72,11 +73,11 @@ static bool is_of_session(const struct ews_repo *repo, const char *name)
 static const char *own_entry(const struct ews_repo *repo)
 {
 	const char *name = ews_str_after(name_of(repo), ENTRIES "/");
-	bool is_bare = false;
+	EWS_CLEANUP(git_place) struct ews_git_place main = EWS_GIT_PLACE_INIT;
 
-	if (!name || ews_config_git_bool(&is_bare, repo->odb, "core.bare", false) < 0)
+	if (!name || ews_git_place_read(&main, repo->common_dir, repo->common_dir) < 0)
 		return NULL;
-	return is_bare ? name : NULL;
+	return main.is_bare ? name : NULL;
 }
 
 /* Has the repository no work tree but this one, and those of sessions? */
