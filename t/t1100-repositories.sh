@@ -238,6 +238,14 @@ test_expect_success 'P1: of core.worktree and core.bare counts what the reposito
 	done
 '
 
+test_expect_success 'P1: a linked work tree is where its own config.worktree has it, or the config of all where each may have one; git works there' '
+	for file in ".git/worktrees/lw/config.worktree" .git/config; do
+		rm -rf all lw lw-m named && test_repo all && git -C all config extensions.worktreeConfig true && git -C all worktree add -q ../lw -b lw && cp -r lw named && rm named/.git && git config --file "all/$file" core.worktree "$PWD/named" && test "$(git -C lw rev-parse --show-toplevel)" = "$PWD/named" && cp named/run.sh before &&
+		(cd lw && git ews start --method in-place s) >out && echo "$PWD/named" | test_cmp - out && echo more >>named/run.sh && echo mine >>lw/run.sh && cp lw/run.sh mine && git -C lw ews diff s >patch && test_grep "^+more" patch && if test "$file" != .git/config; then test_expect_code 128 git -C all ews end s 2>err && test_grep "works in another work tree itself: .$PWD/lw" err; fi && git -C all worktree move ../lw ../lw-m && git -C lw-m ews end s >out && test_grep "Status: Verified" out && test_cmp before named/run.sh && git -C lw-m ews undo s && git -C lw-m ews undo s && test_grep "^more" named/run.sh && git -C lw-m ews end -q s &&
+		(cd lw-m && git ews start w) >out && take_ws out && echo other >>"${ws:?}/src/main.c" && git -C "$ws" ews apply && test_grep "^other" named/src/main.c && git -C "$ws" ews end -q && git -C lw-m ews undo && git -C lw-m ews undo && git -C lw-m ews end -q w && test_cmp mine lw-m/run.sh && git -C lw-m diff --exit-code -- src || { echo >&2 "$file"; return 1; }
+	done
+'
+
 # seen_from_within <name>: of the workspace $ws each verb works that asks for no file of the project
 seen_from_within() {
 	echo edit >>"${ws:?}/src/main.c" && git -C "$ws" ews diff >changes && test_grep "^+edit" changes && git -C "$ws" ews status >out 2>&1 && test_grep "$1 .*active" out && test_grep ! stale out &&

@@ -406,9 +406,17 @@ test_expect_success 'P2: in place: whatever config says by now of the work tree,
 	done
 '
 
+test_expect_success 'P2: in place in a linked work tree: the same, and it follows to where that config has it when the repository is moved' '
+	for value in ../../../../other ../../../../nowhere; do
+		rm -rf own own-w && test_repo own && git -C own config extensions.worktreeConfig true && git -C own worktree add -q ../own-w -b w && cp own/run.sh told.was && mkdir -p other && git -C own-w ews start --method in-place s && echo more >>own-w/run.sh && git -C own-w config --worktree core.worktree $value && { git -C own-w ews doctor >out 2>err || test $? = 1; } && test_grep "^problem *core.worktree" out &&
+		git -C own-w ews revert s >out 2>err && test_grep "Status: Verified" out && test_grep "^warning: core.worktree is .* To take that back" err && test_cmp told.was own-w/run.sh && test_must_fail ls other/* && git -C own-w ews end -q s || return 1
+	done &&
+	mkdir place && test_repo place/own && git -C place/own config extensions.worktreeConfig true && git -C place/own worktree add -q ../w -b w && cp -r place/w place/named && rm place/named/.git && git -C place/w config --worktree core.worktree ../../../../named && git -C place/w ews start --method in-place s && echo agent >>place/named/run.sh && echo mine >>place/w/run.sh && cp place/w/run.sh mine && mv place afar && git -C afar/own worktree repair "$PWD/afar/w" && git -C afar/own ews status >out 2>err && test_grep "$PWD/afar/named" out && git -C afar/w ews end s >out && test_grep "Status: Verified" out && test_cmp told.was afar/named/run.sh && test_cmp mine afar/w/run.sh
+'
+
 test_expect_success 'in place: a config of the work tree that git cannot read holds nobody from the session; the revert puts it back' '
 	for broken in "[core]bare = perhaps" "[core]worktree"; do
-		for at in odd; do
+		for at in odd odd-w; do
 			rm -rf odd odd-w && test_repo odd && git -C odd config extensions.worktreeConfig true && git -C odd worktree add -q ../odd-w -b w && git_dir=$(git -C $at rev-parse --absolute-git-dir) && file="${git_dir:?}/config.worktree" && (cd $at && git ews start --method in-place s) && echo more >>"${at:?}/run.sh" && echo "$broken" >"${file:?}" && git -C $at ews end s >out && test_grep "Status: Verified" out && test_path_is_missing "$file" && git -C odd ews clean --now >out && echo "$broken" >"${file:?}" && test_must_fail git -C $at ews start no 2>err && test_grep "core\." err || { echo >&2 "$at: $broken"; return 1; }
 		done
 	done

@@ -56,7 +56,8 @@ static enum in_place session_in_place(const struct ews_repo *repo, int sessions,
 	enum in_place out = IN_PLACE_NONE;
 
 	if (fd < 0 || ews_state_read(&state, fd) < 0 || strcmp(state.workspace, repo->project) != 0 ||
-	    strcmp(state.project, repo->project) != 0 || strcmp(state.git_dir, repo->git_dir) != 0)
+	    strcmp(state.project, repo->project) != 0 || strcmp(state.git_dir, repo->git_dir) != 0 ||
+	    ews_repo_is_another(repo, state.worktree_mark, state.created_s))
 		out = IN_PLACE_NONE;
 	else if (state.state != EWS_STATE_ENDED)
 		out = IN_PLACE_NOW;
@@ -106,7 +107,10 @@ static int read_place(struct ews_git_place *out, const struct ews_repo *repo)
 	return 0;
 }
 
-/* core.worktree and core.bare have the last word, as in git, but for a session in place. */
+/*
+ * core.worktree and core.bare have the last word, as in git, but for a session in place. By the latter git refuses to work in a linked
+ * work tree, which leads to no other place.
+ */
 static int settle_config(struct ews_repo *repo, bool is_given)
 {
 	bool is_linked = strcmp(repo->git_dir, repo->common_dir) != 0;
@@ -115,11 +119,11 @@ static int settle_config(struct ews_repo *repo, bool is_given)
 	EWS_CLEANUP(free) char *top = NULL;
 	enum in_place held = IN_PLACE_NONE;
 	bool is_bare;
-	int rc = is_given || is_linked ? 0 : read_place(&place, repo);
+	int rc = is_given ? 0 : read_place(&place, repo);
 
 	if (rc < 0)
 		return rc;
-	is_bare = place.is_bare;
+	is_bare = place.is_bare && !is_linked;
 	if (!is_bare && !place.worktree.text)
 		return 0;
 	path = is_bare ? ews_strdup(repo->git_dir) : ews_git_place_path(&place, repo->git_dir);
@@ -154,12 +158,12 @@ static int open_place(struct ews_repo **out, struct ews_repo_place *place, const
 	if (rc < 0)
 		return rc;
 	repo->common_dir = ews_strdup(ews_odb_common_dir(repo->odb));
-	rc = repo->is_plain ? 0 : settle_config(repo, place->is_given);
-	if (rc < 0)
-		return rc;
 	repo->git_fd = ews_dir_open(repo->git_dir);
 	if (repo->git_fd < 0)
 		return repo->git_fd;
+	rc = repo->is_plain ? 0 : settle_config(repo, place->is_given);
+	if (rc < 0)
+		return rc;
 	repo->common_fd = ews_dir_open(repo->common_dir);
 	if (repo->common_fd < 0)
 		return repo->common_fd;
@@ -231,14 +235,14 @@ static int open_recorded(struct ews_repo **out, const struct ews_state *state, c
 
 	if (access(state->project, F_OK) == 0 || errno != ENOENT) {
 		rc = ews_repo_open_at(&there, state->project, home);
+		/* Another one of the repository may have taken its place, or its own config has it there, where nothing leads back. */
+		if ((rc == EWS_ENOTFOUND || (rc == 0 && strcmp(there->git_dir, state->git_dir) != 0)) &&
+		    is_of_linked(state, repo_dir, home))
+			return open_linked(out, state, repo_dir, home);
 		if (rc == EWS_ENOTFOUND) {
 			ews_error_clear();
 			return open_store(out, repo_dir, home, true);
 		}
-		/* Another one of the repository may have taken the place of one that was moved. */
-		if (rc == 0 && strcmp(there->git_dir, state->git_dir) != 0 &&
-		    is_linked(state->git_dir, there->common_dir))
-			return open_linked(out, state, repo_dir, home);
 		if (rc == 0)
 			*out = ews_steal(&there);
 		return rc;

@@ -14,6 +14,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/git_place.h"
 #include "store/home.h"
 #include "store/journal.h"
@@ -104,10 +105,36 @@ static void replace_main(char **path, const struct ews_repo *repo, const struct 
 		replace_whole(path, repo->project);
 }
 
-/* What is of a linked worktree stands where git says that this is by now, if anywhere. */
-static void replace_linked(struct ews_state *state, const struct ews_repo *repo)
+/*
+ * Where the linked worktree with the git directory `git_dir`, which was `former`, is by now: where its own config has it, if that was
+ * `known` before, else where git says that it stands, if anywhere. The caller frees it.
+ */
+static char *find_linked(const struct ews_repo *repo, const char *git_dir, const char *former, const char *known)
 {
-	EWS_CLEANUP(free) char *top = ews_repo_linked_top(repo, state->git_dir);
+	EWS_CLEANUP(git_place) struct ews_git_place place = EWS_GIT_PLACE_INIT;
+	EWS_CLEANUP(free) char *was = NULL;
+	EWS_CLEANUP(free) char *is = NULL;
+	EWS_CLEANUP(free) char *real = NULL;
+
+	if (ews_git_place_read(&place, git_dir, repo->common_dir) < 0)
+		ews_error_clear();
+	if (place.worktree.text) {
+		was = ews_git_place_path(&place, former);
+		is = ews_git_place_path(&place, git_dir);
+		real = realpath(is, NULL);
+	}
+	if (real && (!strcmp(was, known) || !strcmp(real, known)))
+		return ews_steal(&real);
+	return ews_repo_linked_top(repo, git_dir);
+}
+
+/* What is of a linked worktree stands where that is by now. */
+static void replace_linked(struct ews_state *state, const struct ews_repo *repo,
+			   const struct ews_home_project *project)
+{
+	const char *below = ews_str_after(state->git_dir, repo->common_dir);
+	EWS_CLEANUP(free) char *former = ews_strfmt("%s%s", project->store, below ? below : "");
+	EWS_CLEANUP(free) char *top = find_linked(repo, state->git_dir, former, state->project);
 
 	if (!top)
 		return;
@@ -133,7 +160,7 @@ static int follow_state(struct ews_repo *repo, const struct ews_home_project *pr
 		replace_main(&state.workspace, repo, project);
 		replace_main(&state.project, repo, project);
 	} else {
-		replace_linked(&state, repo);
+		replace_linked(&state, repo, project);
 	}
 	return ews_state_write(fd, &state);
 }

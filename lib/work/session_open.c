@@ -67,8 +67,9 @@ int ews_session_open(struct ews_session *out, struct ews_repo *repo, const char 
 	if (rc < 0)
 		return rc;
 	if (session.repo != repo) {
-		ews_error(EWS_ENOTFOUND, "session '%s' works in another work tree itself: '%s'", id,
-			  session.state.workspace);
+		EWS_CLEANUP(free) char *top = ews_session_top(&session);
+
+		ews_error(EWS_ENOTFOUND, "session '%s' works in another work tree itself: '%s'", id, top);
 		ews_error_hint("change to it, and it is found");
 		return EWS_ENOTFOUND;
 	}
