@@ -261,4 +261,21 @@ test_expect_success USERS 'trash that may not be opened, and a session whose rec
 	as clean --now --dry-run >out && test_grep "^note: stays: two: state.json: .*Permission denied" err && as clean --now >out && test_grep "^note: stays: two: " err && test_grep "^directory" out && test_path_is_dir "${place:?}/sessions/two" && test_as_user chmod 600 "${place:?}/sessions/two/state.json" && as clean --now >out && test_grep ! stays err
 '
 
+# is_whole <git directory>: all that it had is there
+is_whole() {
+	git --git-dir="$1" --work-tree=. fsck --strict --no-dangling && git --git-dir="$1" --work-tree=. cat-file -e main:run.sh
+}
+
+# on_record <project>: "<project>.git" has become its work tree, as versions before this one wrote it
+on_record() {
+	mv "${1:?}/.git" "$1.git" && git -C "$1.git" config core.bare true && find "${working:?}/$1" -name "*.json" -exec sed -i "s|\"$PWD/$1\"|\"$PWD/$1.git\"|; s|\"$PWD/$1/.git\"|\"$PWD/$1.git\"|" {} +
+}
+
+test_expect_success 'P1: a git directory is no work tree, whatever an older version has put on record: the session ends by force alone, and no step is taken back there' '
+	test_repo wrong && git -C wrong ews start --method in-place ip && on_record wrong && for verb in end revert "end --dry-run"; do
+		test_expect_code 1 git -C wrong.git ews $verb ip 2>err && test_grep "the work tree of session .ip. is out of reach: .$PWD/wrong.git.$" err && is_whole wrong.git || return 1
+	done && git -C wrong.git ews end --force ip && is_whole wrong.git &&
+	test_repo step && echo agent >>step/run.sh && git -C step diff >agents.patch && git -C step checkout -q run.sh && git -C step ews apply ../agents.patch && on_record step && test_must_fail git -C step.git ews undo 2>err && test_grep "^error: .$PWD/step.git. is a git directory, and no work tree" err && is_whole step.git
+'
+
 test_done

@@ -379,6 +379,18 @@ bool ews_repo_is_another(const struct ews_repo *repo, const char *mark, int64_t 
 	return rc > 0;
 }
 
+static bool is_same_dir(int a_fd, int b_fd)
+{
+	struct stat a, b;
+
+	return fstat(a_fd, &a) == 0 && fstat(b_fd, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+bool ews_repo_is_kept_in(const struct ews_repo *repo, int dir_fd)
+{
+	return is_same_dir(dir_fd, repo->git_fd) || is_same_dir(dir_fd, repo->common_fd);
+}
+
 char *ews_repo_linked_top(const struct ews_repo *repo, const char *git_dir)
 {
 	EWS_CLEANUP(free) char *gitfile = is_linked(git_dir, repo->common_dir) ? ews_gitfile_back(git_dir) : NULL;

@@ -59,6 +59,12 @@ bool ews_repo_is_beside(const struct ews_repo *repo, const char *git_dir, const 
 bool ews_repo_is_another(const struct ews_repo *repo, const char *mark, int64_t noted_s);
 
 /*
+ * Is the directory that is open as `dir_fd` one in which git keeps the repository itself, its own or the common one? It is nobody's
+ * work tree, whatever is on record: of what is put in its place nothing would be left. What can't be seen is none.
+ */
+bool ews_repo_is_kept_in(const struct ews_repo *repo, int dir_fd);
+
+/*
  * Where git says that the linked worktree with the git directory `git_dir` is, really; NULL, with no error set, when it is no linked
  * one of this repository, or is not there. The caller frees it.
  */

@@ -18,15 +18,30 @@
 #include "store/gitfile.h"
 #include "store/linked.h"
 
-/* Is `project` not where it works? Returns 1 or 0. What was made since, in its place or under its name, is another one. */
+/* Is it on record that it works where git keeps the repository itself? Older versions wrote that of some that were moved. */
+static bool is_in_store(const struct ews_state *state, const struct ews_repo *project)
+{
+	EWS_CLEANUP(fd) int fd = open(state->workspace, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	return ews_repo_is_kept_in(project, fd);
+}
+
+/*
+ * Is `project` not where it works? Returns 1 or 0. What was made since, in its place or under its name, is another one; and so is
+ * what has the git directory by now while its own directory still stands.
+ */
 static int is_lost(const struct ews_state *state, const struct ews_repo *project)
 {
 	int rc;
 
-	if (ews_repo_is_another(project, state->worktree_mark, state->created_s))
+	if (ews_repo_is_another(project, state->worktree_mark, state->created_s) || is_in_store(state, project))
 		return 1;
-	rc = strcmp(state->workspace, project->project) ? ews_file_is_there(AT_FDCWD, state->workspace) : 1;
-	return rc < 0 ? rc : !rc;
+	if (!strcmp(state->workspace, project->project))
+		return 0;
+	rc = ews_file_is_there(AT_FDCWD, state->workspace);
+	if (rc < 0)
+		return rc;
+	return !rc || state->state != EWS_STATE_ENDED;
 }
 
 /* Has git the work tree still, wherever that is, for all that is known? Returns 1 or 0: what has its name by now may have been made since. */

@@ -601,6 +601,16 @@ static void remember_what_is_put(const struct ews_shift *shift)
 	ews_odb_remember(shift->repo->odb, has_room ? REMEMBERED_BYTES_MAX : 0);
 }
 
+/* Whatever led here: nothing would be left of the repository. */
+static int refuse_store(const struct ews_repo *repo, int root)
+{
+	if (!ews_repo_is_kept_in(repo, root))
+		return 0;
+	ews_error(EWS_EDENIED, "'%s' is a git directory, and no work tree", repo->project);
+	ews_error_hint("nothing was changed; 'git ews undo --list' shows of which work tree each step is");
+	return EWS_EDENIED;
+}
+
 int ews_transition(struct ews_transition_result *out, bool *has_changed, struct ews_repo *repo,
 		   struct ews_session *session, struct ews_step *step, const struct ews_transition_opts *opts)
 {
@@ -630,7 +640,9 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	ews_batch_keep_briefly(shift.batch);
 	if (!opts->dry_run && opts->target->files <= EWS_ENTRIES_MANY)
 		ews_odb_remember(repo->odb, REMEMBERED_BYTES_MAX);
-	rc = root < 0 ? root : ews_shift_plan(out, &shift, root);
+	rc = root < 0 ? root : refuse_store(repo, root);
+	if (rc == 0)
+		rc = ews_shift_plan(out, &shift, root);
 	if (rc == 0 && shift.is_settled) {
 		*has_changed = false;
 		memcpy(out->original_hash, shift.target.hash, sizeof(out->original_hash));

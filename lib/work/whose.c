@@ -53,7 +53,7 @@ static bool is_at(const struct ews_repo *repo, const char *path)
 	if (!strcmp(path, repo->project))
 		return true;
 	real = realpath(path, NULL);
-	return real ? !strcmp(real, repo->project) : ews_errno_is_absent(errno);
+	return real ? !strcmp(real, repo->project) : ews_errno_is_absent(errno) && !repo->is_bare;
 }
 
 /* Is the entry one of a session, be it of another home, which says so in the same words? */
