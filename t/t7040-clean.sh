@@ -266,16 +266,57 @@ is_whole() {
 	git --git-dir="$1" --work-tree=. fsck --strict --no-dangling && git --git-dir="$1" --work-tree=. cat-file -e main:run.sh
 }
 
-# on_record <project>: "<project>.git" has become its work tree, as versions before this one wrote it
-on_record() {
-	mv "${1:?}/.git" "$1.git" && git -C "$1.git" config core.bare true && find "${working:?}/$1" -name "*.json" -exec sed -i "s|\"$PWD/$1\"|\"$PWD/$1.git\"|; s|\"$PWD/$1/.git\"|\"$PWD/$1.git\"|" {} +
+# out_of_reach <directory> <where its files are> <verb>...: each of these says that of the session "ip", and changes nothing
+out_of_reach() {
+	in=$1 files=$2 && shift 2 && for verb; do
+		test_expect_code 1 git -C "$in" ews $verb ip 2>err && test_grep "the work tree of session .ip. is out of reach: .$PWD/$files.$" err && test_grep agent "${files:?}/run.sh" || { echo >&2 "$verb"; return 1; }
+	done
 }
 
-test_expect_success 'P1: a git directory is no work tree, whatever an older version has put on record: the session ends by force alone, and no step is taken back there' '
+test_expect_success 'P1: a git directory that was moved out of its work tree is never taken for one: a session in place stays where its files are' '
+	for bare in true false; do
+		r=cut-$bare && test_repo $r && git -C $r ews start --method in-place ip && echo agent >>"${r:?}/run.sh" && mv "${r:?}/.git" $r.git && git -C $r.git config core.bare $bare && git -C $r.git ews status ip >out 2>err && test_grep "sessions have followed" err && test_grep "Workspace: $PWD/$r$" out &&
+		out_of_reach $r.git $r end revert "end --dry-run" diff && git -C $r.git ews clean --older-than 0s >out && test_grep ! "^end" out && is_whole $r.git && mv $r.git "${r:?}/.git" && git -C $r config core.bare false && git -C $r ews end ip >out && test_grep "Status: Verified" out && git -C $r diff --exit-code || return 1
+	done && git -C $r ews undo && git -C $r ews undo && mv "${r:?}/.git" $r.git && git -C $r.git config core.bare true && out_of_reach $r.git $r end && git -C $r.git ews clean --force --older-than 0s >out && test_grep "^end.*ip$" out && is_whole $r.git && test_grep agent "${r:?}/run.sh"
+'
+
+test_expect_success 'P1: nor by undo of what ended, or was applied, before: that stays with the work tree, be it there or not' '
+	test_repo late && git -C late ews start --method in-place ip && echo agent >>late/run.sh && git -C late diff >agents.patch && git -C late ews end ip && git -C late ews apply ../agents.patch && mv late/.git late.git && git -C late.git config core.bare true && for there in yes no; do
+		for undo in undo "undo ip"; do
+			test_expect_code 128 git -C late.git ews $undo 2>err && test_grep "change to .$PWD/late" err && is_whole late.git || return 1
+		done && { test $there = no || mv late late.away; } || return 1
+	done && mv late.away late && mv late.git late/.git && git -C late config core.bare false && git -C late ews undo && git -C late diff --exit-code && git -C late ews undo && git -C late ews undo && test_grep agent late/run.sh && git -C late ews end ip
+'
+
+# on_record <project>: "<project>.git" has become its work tree, as versions before this one wrote it
+on_record() {
+	mv "${1:?}/.git" "$1.git" && git -C "$1.git" config core.bare true && find "${working:?}/${1:?}" -name "*.json" -exec sed -i "s|\"$PWD/$1\"|\"$PWD/$1.git\"|; s|\"$PWD/${1:?}/.git\"|\"$PWD/$1.git\"|" {} +
+}
+
+test_expect_success 'P1: nor where an older version has put that on record: the session ends by force alone, and no step is taken back there' '
 	test_repo wrong && git -C wrong ews start --method in-place ip && on_record wrong && for verb in end revert "end --dry-run"; do
 		test_expect_code 1 git -C wrong.git ews $verb ip 2>err && test_grep "the work tree of session .ip. is out of reach: .$PWD/wrong.git.$" err && is_whole wrong.git || return 1
 	done && git -C wrong.git ews end --force ip && is_whole wrong.git &&
 	test_repo step && echo agent >>step/run.sh && git -C step diff >agents.patch && git -C step checkout -q run.sh && git -C step ews apply ../agents.patch && on_record step && test_must_fail git -C step.git ews undo 2>err && test_grep "^error: .$PWD/step.git. is a git directory, and no work tree" err && is_whole step.git
+'
+
+test_expect_success 'P1: a project that was moved while config said otherwise of its work tree: its session in place is where it was, whoever asks first' '
+	n=0 && for how in "core.bare true" "core.worktree ../../told" "core.worktree ../../nowhere"; do
+		for first in here linked undo; do
+			n=$((n + 1)) r=said-$n && rm -rf told && mkdir told && echo precious >told/thesis && test_repo $r && git -C $r worktree add -q -b w ../$r-w && echo mine >"${r:?}/mine" && git -C $r ews start --method in-place ip && echo agent >>"${r:?}/run.sh" && git -C $r config $how && { test $first != undo || git -C $r ews end ip; } &&
+			mv $r $r-m && echo "gitdir: $PWD/${r:?}-m/.git/worktrees/${r:?}-w" >"${r:?}-w/.git" && case $first in here) git -C $r-m ews list ;; linked) git -C $r-w ews list ;; *) git -C $r-m ews undo && git -C $r-m ews undo ;; esac 2>err && test_grep "^note: this project was at .$PWD/$r.: its sessions have followed" err && test_grep agent "${r:?}-m/run.sh" &&
+			git -C $r-m ews status ip >out 2>err && test_grep "Workspace: $PWD/$r-m$" out && test_grep "^warning: ${how%% *} is .* To take that back" err && git -C $r-m ews end ip >out 2>err && test_grep "Status: Verified" out && is_whole "${r:?}-m/.git" && test_grep ! agent "${r:?}-m/run.sh" && test_grep mine "${r:?}-m/mine" && echo precious | test_cmp - told/thesis && test "$(ls -A told)" = thesis || { echo >&2 "$how: $first"; return 1; }
+		done
+	done && test_repo unsaid && git -C unsaid ews start --method in-place ip && echo agent >>unsaid/run.sh && git -C unsaid config core.bare true && mv unsaid said && git -C said ews status && git --git-dir=said/.git config --unset-all core.bare && git -C said ews end ip >out 2>err && test_grep "Status: Verified" out && git -C said diff --exit-code
+'
+
+test_expect_success 'P1: nor does a session in place follow a git directory that was moved alone into somebody'\''s directory, or who names another by GIT_WORK_TREE' '
+	test_repo alone && git -C alone ews start --method in-place ip && echo agent >>alone/run.sh && mkdir somebody && echo precious >somebody/thesis && mv alone/.git somebody && out_of_reach somebody alone end revert && echo precious | test_cmp - somebody/thesis && git -C somebody ews end --force ip && test "$(ls -A somebody)" = "$(printf ".git\nthesis")" && test_grep agent alone/run.sh &&
+	test_repo named && git -C named ews start --method in-place ip && echo agent >>named/run.sh && mv named called && rm -r somebody/.git && (GIT_DIR=$PWD/called/.git && GIT_WORK_TREE=$PWD/somebody && export GIT_DIR GIT_WORK_TREE && cd somebody && test_must_fail git ews end ip) && echo precious | test_cmp - somebody/thesis && git -C called ews end ip >out && test_grep "Status: Verified" out && git -C called diff --exit-code
+'
+
+test_expect_success BIRTH 'P4: a project that was moved is known by its directory where somebody has made one in its old place since' '
+	test_repo anew && git -C anew ews start --method in-place ip && echo agent >>anew/run.sh && mv anew anew-m && mkdir anew && echo precious >anew/thesis && git -C anew-m ews end ip >out && test_grep "Status: Verified" out && git -C anew-m diff --exit-code && echo precious | test_cmp - anew/thesis
 '
 
 test_done

@@ -482,6 +482,13 @@ const char *ews_home_project_path(const struct ews_home_project *project)
 	return is_missing(project->project) ? project->store : project->project;
 }
 
+bool ews_home_may_have_moved_to(const struct ews_home_project *project, const char *common_dir)
+{
+	if (project->problem)
+		return false;
+	return project->leads_to ? !strcmp(project->leads_to, common_dir) : project->is_gone;
+}
+
 /* Is it a directory in which there may have been sessions? One that is half made is called by a dot. */
 static bool may_have_sessions(int working_fd, const struct ews_dirent *entry)
 {

@@ -76,6 +76,9 @@ const char *ews_home_project_path(const struct ews_home_project *project);
 void ews_home_projects_release(struct ews_home_projects *projects);
 EWS_CLEANUP_DEFINE(home_projects, struct ews_home_projects, ews_home_projects_release)
 
+/* May it stand by now where its store is `common_dir`? Its own is gone, or what is in the place of that leads there. */
+bool ews_home_may_have_moved_to(const struct ews_home_project *project, const char *common_dir);
+
 /* The one that has `dir`: where it is opened from; the caller frees it. */
 int ews_home_find_project(char **out, const char *dir);
 /* Its store; the caller frees it. */

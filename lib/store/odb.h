@@ -24,6 +24,8 @@
 
 /* Below it stands what a step took away and undo may bring back. */
 #define EWS_REF_TRASH "refs/ews/trash/"
+/* A session's base, while it has not ended. */
+#define EWS_REF_SESSIONS "refs/ews/sessions/"
 
 struct ews_odb;
 struct ews_sync_group;

@@ -29,13 +29,18 @@
 
 #define GITIGNORE_ALL "*\n"
 
-/* Is what the session began with still kept, as its end left it? */
-static bool can_come_back(const struct ews_repo *repo, const struct ews_state *state)
+static bool has_ref(const struct ews_repo *repo, const char *prefix, const char *name)
 {
-	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_TRASH "%s", state->base_snapshot);
+	EWS_CLEANUP(free) char *ref = ews_strfmt("%s%s", prefix, name);
 	struct ews_oid oid;
 
 	return ews_odb_ref_read(&oid, repo->odb, ref) == 0;
+}
+
+/* Is what the session began with still kept, as its end left it? */
+static bool can_come_back(const struct ews_repo *repo, const struct ews_state *state)
+{
+	return has_ref(repo, EWS_REF_TRASH, state->base_snapshot);
 }
 
 /* What holds the project's directory to what it was; the later one goes first. */
@@ -45,24 +50,81 @@ enum in_place {
 	IN_PLACE_NOW, /* one is */
 };
 
+/* How home knows the project. */
+struct stand {
+	const char *project, *git_dir;
+	bool is_former; /* it has moved since, and its sessions have not followed it yet */
+};
+
 /*
  * What the session says of it. What undoes the end of a late one is to be found there: it counts until what the end kept goes, by age
  * or by `clean --now`; from then on config has the last word again.
  */
-static enum in_place session_in_place(const struct ews_repo *repo, int sessions, const char *id)
+static enum in_place session_in_place(const struct ews_repo *repo, const struct stand *stand, int sessions,
+				      const char *id)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_own(sessions, id);
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
 	enum in_place out = IN_PLACE_NONE;
 
-	if (fd < 0 || ews_state_read(&state, fd) < 0 || strcmp(state.workspace, repo->project) != 0 ||
-	    strcmp(state.project, repo->project) != 0 || strcmp(state.git_dir, repo->git_dir) != 0 ||
+	if (fd < 0 || ews_state_read(&state, fd) < 0 || strcmp(state.workspace, stand->project) != 0 ||
+	    strcmp(state.project, stand->project) != 0 || strcmp(state.git_dir, stand->git_dir) != 0 ||
 	    ews_repo_is_another(repo, state.worktree_mark, state.created_s))
 		out = IN_PLACE_NONE;
-	else if (state.state != EWS_STATE_ENDED)
+	else if (state.state == EWS_STATE_ENDED)
+		out = state.is_overruled && can_come_back(repo, &state) ? IN_PLACE_LATE : IN_PLACE_NONE;
+	else if (!stand->is_former || has_ref(repo, EWS_REF_SESSIONS, id) || can_come_back(repo, &state))
 		out = IN_PLACE_NOW;
-	else if (state.is_overruled && can_come_back(repo, &state))
-		out = IN_PLACE_LATE;
+	ews_error_clear();
+	return out;
+}
+
+/* The same of all in the directory `dir` of home. */
+static enum in_place sessions_in_dir(const struct ews_repo *repo, const struct stand *stand, const char *dir)
+{
+	EWS_CLEANUP(dir_names) struct ews_dir_names ids = EWS_DIR_NAMES_INIT;
+	EWS_CLEANUP(free) char *path = ews_path_join(dir, "sessions");
+	EWS_CLEANUP(fd) int sessions = ews_dir_open(path);
+	enum in_place out = IN_PLACE_NONE;
+	ssize_t n = sessions < 0 ? 0 : ews_dir_names_read(&ids, sessions);
+
+	for (ssize_t i = 0; i < n && out != IN_PLACE_NOW; i++) {
+		enum in_place one = session_in_place(repo, stand, sessions, ids.items[i].name);
+
+		out = one > out ? one : out;
+	}
+	ews_error_clear();
+	return out;
+}
+
+/* Where the directory of the project was, if the repository is that one: around the store as now, or it is but called otherwise; NULL: nobody knows. */
+static char *find_former_top(const struct ews_repo *repo, const struct ews_home_project *project)
+{
+	EWS_CLEANUP(free) char *was_around = ews_repo_place_around(project->store);
+	EWS_CLEANUP(free) char *around = ews_repo_place_around(repo->common_dir);
+	EWS_CLEANUP(free) char *birth = project->birth ? ews_home_birth(repo->project) : NULL;
+
+	if (was_around && around && !strcmp(around, repo->project))
+		return ews_steal(&was_around);
+	return birth && !strcmp(birth, project->birth) ? ews_strdup(project->project) : NULL;
+}
+
+/* Config may have its say before the sessions have followed the repository to where it is: what they did not know there they do not here. */
+static enum in_place former_sessions_in_place(const struct ews_repo *repo)
+{
+	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;
+	enum in_place out = IN_PLACE_NONE;
+
+	(void)ews_home_projects(&projects, repo->home); /* who can't see them lets nothing follow, either */
+	for (size_t i = 0; i < projects.n && out == IN_PLACE_NONE; i++) {
+		const struct ews_home_project *project = &projects.items[i];
+		bool may_be = ews_home_may_have_moved_to(project, repo->common_dir);
+		EWS_CLEANUP(free) char *top = may_be ? find_former_top(repo, project) : NULL;
+		const struct stand stand = { .project = top, .git_dir = project->store, .is_former = true };
+
+		if (top)
+			out = sessions_in_dir(repo, &stand, project->dir);
+	}
 	ews_error_clear();
 	return out;
 }
@@ -70,26 +132,13 @@ static enum in_place session_in_place(const struct ews_repo *repo, int sessions,
 /* Of the directory around the git directory: its sessions began before the config said anything else, and find the way back from there. */
 static enum in_place sessions_in_place(const struct ews_repo *repo)
 {
-	EWS_CLEANUP(dir_names) struct ews_dir_names ids = EWS_DIR_NAMES_INIT;
+	const struct stand stand = { .project = repo->project, .git_dir = repo->git_dir };
 	EWS_CLEANUP(free) char *dir = NULL;
-	EWS_CLEANUP(free) char *path = NULL;
-	EWS_CLEANUP(fd) int sessions = -1;
-	enum in_place out = IN_PLACE_NONE;
-	ssize_t n = 0;
 
-	if (ews_home_find_repo_dir(&dir, repo->home, repo->common_dir) == 0) {
-		path = ews_path_join(dir, "sessions");
-		sessions = ews_dir_open(path);
-	}
-	if (sessions >= 0)
-		n = ews_dir_names_read(&ids, sessions);
-	for (ssize_t i = 0; i < n && out != IN_PLACE_NOW; i++) {
-		enum in_place one = session_in_place(repo, sessions, ids.items[i].name);
-
-		out = one > out ? one : out;
-	}
+	if (ews_home_find_repo_dir(&dir, repo->home, repo->common_dir) == 0)
+		return sessions_in_dir(repo, &stand, dir);
 	ews_error_clear();
-	return out;
+	return former_sessions_in_place(repo);
 }
 
 /* What git could make no sense of says nothing while a session is at work in the directory itself: to take that back it is opened. */

@@ -64,6 +64,11 @@ bool ews_repo_place_is_git_dir(const char *dir, const char *home)
 	return has_store(dir) && (has_head(dir) || is_known(dir, home));
 }
 
+char *ews_repo_place_around(const char *git_dir)
+{
+	return strcmp(ews_path_base(git_dir), EWS_GITFILE) ? NULL : ews_path_dir(git_dir);
+}
+
 /* Follow the file `path`, mostly called ".git". */
 static int follow_gitfile(char **out, const char *path, const char *home)
 {

@@ -35,6 +35,9 @@ EWS_CLEANUP_DEFINE(repo_place, struct ews_repo_place, ews_repo_place_release)
 /* Is `dir` a git directory? Where home knows it a damaged HEAD takes nothing away from that: `revert` brings it back. */
 bool ews_repo_place_is_git_dir(const char *dir, const char *home);
 
+/* The directory around `git_dir`, where that has the name of one that is in its work tree; else NULL. The caller frees it. */
+char *ews_repo_place_around(const char *git_dir);
+
 /*
  * What GIT_DIR and GIT_WORK_TREE say, else what is found from `cwd`, which is real, upwards as git does it; where that is none, and
  * `make` says so, the directory becomes one. Fails with EWS_ENOTFOUND outside of any project.

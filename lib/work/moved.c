@@ -5,6 +5,7 @@
  */
 #include "work/moved.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "store/git_place.h"
+#include "store/gitfile.h"
 #include "store/home.h"
 #include "store/journal.h"
 #include "store/lock.h"
@@ -105,6 +107,62 @@ static void replace_main(char **path, const struct ews_repo *repo, const struct 
 		replace_whole(path, repo->project);
 }
 
+/* Is it the very directory that home knew as the project, by another name? */
+static bool is_known_by_birth(const char *path, const struct ews_home_project *project)
+{
+	EWS_CLEANUP(free) char *birth = project->birth ? ews_home_birth(path) : NULL;
+
+	return birth && !strcmp(birth, project->birth);
+}
+
+/* Has what was at `place` gone from there, to `now` as it seems? Whatever stands there since. What can't be seen may be it. */
+static bool has_left(const char *place, const char *now, const struct ews_home_project *project)
+{
+	EWS_CLEANUP(free) char *real = realpath(place, NULL);
+
+	if (!real)
+		return ews_errno_is_absent(errno);
+	return strcmp(real, place) != 0 || (!strcmp(place, project->project) && is_known_by_birth(now, project));
+}
+
+/* Is the repository's work tree, as config or the environment names it, what home knew, or does its own ".git" say whose it is? */
+static bool is_its_own(const struct ews_repo *repo, const struct ews_home_project *project)
+{
+	bool is = ews_gitfile_leads_to(repo->project, repo->common_dir) > 0 ||
+		  is_known_by_birth(repo->project, project);
+
+	ews_error_clear();
+	return is;
+}
+
+/*
+ * Where the main work tree that somebody worked in at `place` stands by now; NULL: still there, or nobody knows. What a store stood in
+ * goes where that goes, whatever config says. It never is the store: of what is taken for somebody's files in there nothing stays.
+ */
+static char *find_work_tree(const char *place, const struct ews_repo *repo, const struct ews_home_project *project)
+{
+	EWS_CLEANUP(free) char *around = ews_repo_place_around(project->store);
+	EWS_CLEANUP(free) char *now = NULL;
+	bool stood_around = around && !strcmp(place, around);
+
+	if (!stood_around && strcmp(place, project->project) != 0)
+		return NULL;
+	if (stood_around)
+		now = ews_repo_place_around(repo->common_dir);
+	if (!now && !repo->is_bare && (is_its_own(repo, project) || (!stood_around && !project->birth)))
+		now = ews_strdup(repo->project);
+	return now && has_left(place, now, project) ? ews_steal(&now) : NULL;
+}
+
+/* What was done in the main work tree itself. */
+static void replace_work_tree(char **path, const struct ews_repo *repo, const struct ews_home_project *project)
+{
+	EWS_CLEANUP(free) char *now = find_work_tree(*path, repo, project);
+
+	if (now)
+		replace_whole(path, now);
+}
+
 /*
  * Where the linked worktree with the git directory `git_dir`, which was `former`, is by now: where its own config has it, if that was
  * `known` before, else where git says that it stands, if anywhere. The caller frees it.
@@ -156,11 +214,13 @@ static int follow_state(struct ews_repo *repo, const struct ews_home_project *pr
 		return rc;
 	is_main = !strcmp(state.git_dir, project->store);
 	replace_top(&state.git_dir, project->store, repo->common_dir);
-	if (is_main) {
-		replace_main(&state.workspace, repo, project);
-		replace_main(&state.project, repo, project);
-	} else {
+	if (!is_main) {
 		replace_linked(&state, repo, project);
+	} else if (!strcmp(state.workspace, state.project)) {
+		replace_work_tree(&state.workspace, repo, project);
+		replace_whole(&state.project, state.workspace);
+	} else {
+		replace_main(&state.project, repo, project);
 	}
 	return ews_state_write(fd, &state);
 }
@@ -226,7 +286,7 @@ static int follow_step(struct ews_repo *repo, const struct ews_home_project *pro
 	}
 	if (!step.project || *step.worktree)
 		return 0;
-	replace_main(&step.project, repo, project);
+	replace_work_tree(&step.project, repo, project);
 	return ews_step_write(repo->dir_fd, &step);
 }
 
@@ -287,14 +347,6 @@ static void follow_epoch(struct ews_repo *repo, const struct ews_home_project *p
 		ews_epoch_follow(repo, project->project);
 }
 
-/* May it be `repo`? */
-static bool may_be(const struct ews_repo *repo, const struct ews_home_project *project)
-{
-	if (project->problem)
-		return false;
-	return project->leads_to ? !strcmp(project->leads_to, repo->common_dir) : project->is_gone;
-}
-
 /* Its record is the last to follow: until then it is found as one that has moved. */
 static int adopt(struct ews_repo *repo, const struct ews_home_project *project, const struct ews_orphans *orphans)
 {
@@ -325,7 +377,8 @@ static bool open_main_at(struct ews_repo **out, const struct ews_repo *linked, c
 	EWS_CLEANUP(repo) struct ews_repo *repo = NULL;
 	EWS_CLEANUP(git_place) struct ews_git_place said = EWS_GIT_PLACE_INIT;
 	bool is = ews_repo_open_at(&repo, place, linked->home) == 0 && !strcmp(repo->git_dir, linked->common_dir) &&
-		  ews_git_place_read(&said, repo->git_dir, repo->common_dir) == 0 && repo->is_bare == said.is_bare;
+		  ews_git_place_read(&said, repo->git_dir, repo->common_dir) == 0 &&
+		  (repo->is_bare == said.is_bare || repo->overruled);
 
 	ews_error_clear();
 	if (is)
@@ -392,7 +445,8 @@ int ews_moved_follow(char **was, struct ews_repo *repo)
 		const struct ews_home_project *project = &projects.items[i];
 		EWS_CLEANUP(orphans) struct ews_orphans orphans = EWS_ORPHANS_INIT;
 
-		if (!may_be(repo, project) || ews_orphan_list(&orphans, project->dir) < 0) {
+		if (!ews_home_may_have_moved_to(project, repo->common_dir) ||
+		    ews_orphan_list(&orphans, project->dir) < 0) {
 			ews_error_clear();
 			continue;
 		}

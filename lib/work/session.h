@@ -13,9 +13,6 @@
 #include "store/state.h"
 #include "work/method.h"
 
-/* A session's base, while it has not ended. */
-#define EWS_REF_SESSIONS "refs/ews/sessions/"
-
 /* The stat cache of a session's workspace, in its directory. */
 #define EWS_SESSION_CACHE "cache"
 
