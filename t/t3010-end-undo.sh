@@ -529,6 +529,11 @@ test_expect_success 'P4: a work tree, or a project, that was moved keeps its ste
 	test_repo stood && start_ws stood s && echo work >>"${ws:?}/run.sh" && git -C stood ews apply s && mv stood stands && git -C stands ews status && test_repo stood && git -C stands ews undo && git -C stands diff --exit-code run.sh
 '
 
+test_expect_success 'P4: likewise where no session has a base any more, or none was ever there' '
+	test_repo patched && echo work >>patched/run.sh && git -C patched diff >../patch && git -C patched checkout -q run.sh && git -C patched ews apply ../../patch && mv patched moved && git -C moved ews undo 2>err && test_grep "^note: this project was at .$PWD/patched.:" err && git -C moved diff --exit-code run.sh && git -C moved ews undo --redo && test_grep work moved/run.sh &&
+	test_repo cleaned && start_ws cleaned s && echo work >>"${ws:?}/run.sh" && git -C cleaned ews apply s && git -C cleaned ews end s && git -C cleaned ews clean --now s && mv cleaned gone-on && git -C gone-on ews undo && git -C gone-on diff --exit-code run.sh && test_repo cleaned && test_expect_code 128 git -C cleaned ews undo
+'
+
 test_expect_success 'P1: steps of a work tree that is gone are not those of the next that gets its name' '
 	two_trees anew && echo later >anew-lw/c && git -C anew-lw ews snapshot restore --force $snap && git -C anew worktree remove --force ../anew-lw && step=$(git -C anew ews undo --list | cut -d" " -f1) &&
 	test_expect_code 128 git -C anew ews undo 2>err && test_expect_code 128 git -C anew ews undo $step 2>err && test_grep "a work tree that is gone" err && hint=$(sed -n "s/^hint: .\(git ews snapshot show [^ ]*\). .*/\1/p" err) && (cd anew && $hint) &&

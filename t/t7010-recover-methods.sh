@@ -130,4 +130,9 @@ test_expect_success 'P4: recover finishes a revert in place whose branch another
 	test_expect_code 1 git -C p ews revert x && git -C p branch -m main/x spare && git -C p ews revert x >out && test_grep "Status: Verified" out && is p project && git -C p ews end x
 '
 
+test_expect_success 'P4: an end that was killed once its names were in trash is finished where the project was moved to' '
+	test_repo m && git -C m ews start --method in-place x && echo work >>m/run.sh && test_expect_code 137 killat -c "sessions/x/.*state[.]json" 3 git -C m ews end x >out 2>err && test_must_fail git -C m show-ref --verify -q refs/ews/sessions/x && mv m n && git -C n ews list >out 2>err && test_grep "sessions have followed" err && test_grep "^x  *interrupted" out &&
+	git -C n ews recover --all >out && test_grep "session .x.: its end was finished" out && git -C n diff --exit-code && git -C n ews undo x && git -C n ews undo x && test_grep work n/run.sh && git -C n ews end x
+'
+
 test_done

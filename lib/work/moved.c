@@ -32,13 +32,15 @@
 
 #define OWN_LOCK "~moved" /* no session's id */
 
-/* Does the repository hold what the session started from? */
+/* Does the repository hold what the session started from, be it where an end has put that which was killed before it said so? */
 static bool has_base(struct ews_repo *repo, const struct ews_orphan *orphan)
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
-	const struct ews_session session = { .repo = repo, .state = orphan->state, .fd = -1 };
-	bool has = ews_snapshot_base(&base, &session) == 0 && !strcmp(base.id, orphan->state.base_snapshot);
+	struct ews_session session = { .repo = repo, .state = orphan->state, .fd = -1 };
+	bool has;
 
+	session.state.state = EWS_STATE_ENDED;
+	has = ews_snapshot_base(&base, &session) == 0 && !strcmp(base.id, orphan->state.base_snapshot);
 	ews_error_clear();
 	return has;
 }
@@ -53,7 +55,34 @@ static bool lacks_entry(const struct ews_repo *repo, const struct ews_orphan *or
 	       faccessat(repo->common_fd, entry, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
 }
 
-static bool is_it(struct ews_repo *repo, const struct ews_orphans *orphans)
+static bool has_trash(const struct ews_repo *repo, const char *snapshot)
+{
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_TRASH "%s", snapshot);
+	struct ews_oid oid;
+
+	return *snapshot && ews_odb_ref_read(&oid, repo->odb, ref) == 0;
+}
+
+/* Does the repository hold what a step needs that home has on record? The session of an apply may have gone long since. */
+static bool has_step(const struct ews_repo *repo, const struct ews_home_project *project)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open(project->dir);
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	bool has = false;
+
+	if (fd >= 0)
+		(void)ews_step_list(&ids, fd); /* what can't be listed tells nothing */
+	for (size_t i = 0; i < ids.n && !has; i++) {
+		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+
+		has = ews_step_read(&step, fd, ids.items[i]) == 0 &&
+		      (has_trash(repo, step.before) || has_trash(repo, step.after));
+	}
+	ews_error_clear();
+	return has;
+}
+
+static bool is_it(struct ews_repo *repo, const struct ews_home_project *project, const struct ews_orphans *orphans)
 {
 	bool has = false;
 
@@ -64,7 +93,7 @@ static bool is_it(struct ews_repo *repo, const struct ews_orphans *orphans)
 			return false;
 		has = has || has_base(repo, &orphans->items[i]);
 	}
-	return has;
+	return has || has_step(repo, project);
 }
 
 /* `*path` when it is `from` or below: the same below `to`. */
@@ -450,7 +479,7 @@ int ews_moved_follow(char **was, struct ews_repo *repo)
 			ews_error_clear();
 			continue;
 		}
-		if (!is_it(repo, &orphans))
+		if (!is_it(repo, project, &orphans))
 			continue;
 		rc = let_follow(repo, project, &orphans);
 		if (rc > 0) {
