@@ -346,6 +346,12 @@ test_expect_success 'P4: likewise where another repository, or another work tree
 	done
 '
 
+test_expect_success 'P8: in place: asked in a copy of the work tree, the session is said to be in the one that it works in' '
+	test_repo doubled && git -C doubled worktree add -q ../doubled-w -b w && git -C doubled-w ews start --method in-place ip && echo agent >>doubled-w/run.sh && cp -a doubled-w doubled-c && git -C doubled-c ews status >out && test_grep "^  ip *active" out && test_grep "$PWD/doubled-w$" out && for verb in end revert "end --force"; do
+		test_expect_code 128 git -C doubled-c ews $verb ip 2>err && test_grep "session .ip. works in another work tree itself: .$PWD/doubled-w.$" err || return 1
+	done && test_grep agent doubled-c/run.sh && git -C doubled-w ews end ip >out && test_grep "Status: Verified" out && git -C doubled-w diff --exit-code && test_grep agent doubled-c/run.sh
+'
+
 test_expect_success USERS 'P4: in place: what git has of the work tree is kept from an ordinary user: that is an error, and never gone' '
 	mkdir kept && git clone -q stood kept/p && git -C kept/p worktree add -q ../w -b w && test_give_user kept && git config --global --add safe.directory "*" && test_as_user sh -c "cd kept/w && git ews start --method in-place s && echo agent >>run.sh" && for closed in worktrees worktrees/w worktrees/w/gitdir; do
 		chmod 0 "kept/p/.git/$closed" && for verb in status end "end --force" diff; do

@@ -73,6 +73,22 @@ static int take_for_lost(struct ews_session *session)
 	return rc < 0 ? rc : 0;
 }
 
+/* Called in a copy of the work tree, with its ".git": `*project` becomes the one that the session is in, where that has it still. */
+static int leave_copy(struct ews_repo **project, struct ews_session *session)
+{
+	const struct ews_state *state = &session->state;
+	int rc;
+
+	if (*project != session->repo || !strcmp(state->workspace, (*project)->project))
+		return 0;
+	rc = ews_gitfile_leads_to(state->workspace, state->git_dir);
+	if (rc > 0)
+		rc = ews_repo_open_beside(&session->beside, session->repo, state->git_dir, state->workspace);
+	if (session->beside)
+		*project = session->beside;
+	return rc;
+}
+
 int ews_session_stand_in_place(struct ews_session *session)
 {
 	struct ews_repo *project;
@@ -81,15 +97,17 @@ int ews_session_stand_in_place(struct ews_session *session)
 	if (!session->method || !session->method->is_project)
 		return 0;
 	rc = ews_session_project(&project, session);
+	if (rc == 0) {
+		ews_session_follow(&session->state, project);
+		rc = leave_copy(&project, session);
+	}
 	/* What git leads to no longer, or what no longer leads to git, is no work tree of the repository either. */
 	if (rc == EWS_ENOTFOUND || rc == EWS_EGIT) {
 		ews_error_clear();
 		return take_for_lost(session);
 	}
-	if (rc < 0)
-		return rc;
-	ews_session_follow(&session->state, project);
-	rc = is_lost(&session->state, project);
+	if (rc == 0)
+		rc = is_lost(&session->state, project);
 	if (rc != 0)
 		return rc < 0 ? rc : take_for_lost(session);
 	session->repo = project;
