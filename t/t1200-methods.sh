@@ -550,7 +550,7 @@ test_expect_success 'P8: in place a nested repository and a socket that were the
 test_expect_success 'a plain directory: found from below, refused where a repository is damaged, none of its own is made by looking' '
 	plain_dir below && start_ws below b && (cd below/src/deep && git ews path >"$HOME/path") && echo "$ws" >want && test_cmp want "${HOME:?}/path" && git -C below ews end b &&
 	plain_dir looked && test_expect_code 128 git -C looked ews status >out 2>err && test_expect_code 128 git -C looked ews diff 2>err && ls "${HOME:?}/.superqode/store" >stores && test_grep ! looked stores &&
-	mkdir broken && mkdir broken/.git && test_expect_code 128 git -C broken ews start 2>err && test_grep "no git directory" err &&
+	mkdir broken && mkdir broken/.git && test_expect_code 128 git -C broken ews status 2>err && test_grep "broken/.git. is no git directory" err && test_expect_code 128 git -C broken ews start 2>err && test_grep "no git directory" err &&
 	test_expect_code 128 git -C below ews start --method worktree w 2>err && test_grep "no git repository" err && test_expect_code 129 git -C below ews start --base HEAD w
 '
 

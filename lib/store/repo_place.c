@@ -250,7 +250,7 @@ static int not_found(const char *cwd, const char *home)
 	EWS_CLEANUP(free) char *was = ews_astray_guess(home, cwd);
 	EWS_CLEANUP(free) char *shown = ews_shell_shown(was ? was : "");
 
-	if (dot_git && has_store(dot_git))
+	if (dot_git && (!was || has_store(dot_git)))
 		return say_damaged(EWS_ENOTFOUND, dot_git);
 	ews_error(EWS_ENOTFOUND, "'%s' is in no git repository, and in no directory that had a session", cwd);
 	if (was)
