@@ -360,6 +360,14 @@ test_expect_success USERS 'P4: in place: what git has of the work tree is kept f
 	done && test_as_user git -C kept/w ews diff s >out && test_grep "^+agent" out && test_as_user git -C kept/w ews end s >out && test_grep "Status: Verified" out
 '
 
+test_expect_success USERS 'P4: in place: where its own directory, one above that, or its .git is closed, the work tree is out of reach: the session ends by force alone' '
+	mkdir shut shut/up && git clone -q stood shut/p && git -C shut/p worktree add -q ../up/w -b w && test_give_user shut && test_as_user sh -c "cd shut/up/w && git ews start --method in-place ip && echo agent >>run.sh" && for closed in up up/w up/w/.git; do
+		test_as_user chmod 0 "shut/$closed" && for verb in end diff "end --dry-run" clean; do
+			test_expect_code 1 test_as_user git -C shut/p ews $verb ip 2>err && test_grep "out of reach" err && test_grep ! "session .ip.: session" err || { echo >&2 "$closed: $verb"; return 1; }
+		done && test_as_user git -C shut/p ews status ip >out && test_grep "its work tree is out of reach: .$PWD/shut/up/w" out && test_as_user git -C shut/p ews end --force ip >out && test_grep "Kept: nothing, for its work tree is out of reach" out && test_as_user chmod 755 "shut/$closed" && test_grep agent shut/up/w/run.sh && test_as_user git -C shut/up/w ews undo ip || return 1
+	done && test_as_user git -C shut/up/w ews end ip >out && test_grep "Status: Verified" out
+'
+
 test_expect_success 'P1, P8: likewise where all that was within one second: neither its session nor its steps are the new one'"'"'s, which has its own' '
 	test_repo soon && for n in 1 2 3; do
 		git -C soon worktree add -q ../soon-w -b w$n && (cd soon-w && git ews start --method in-place done$n && echo agent >>run.sh && git ews end done$n && git ews start --method in-place ip$n && echo agent >>run.sh && git ews list) >out && test_grep "^ip$n *active" out && git -C soon worktree remove --force ../soon-w &&

@@ -89,6 +89,21 @@ static int leave_copy(struct ews_repo **project, struct ews_session *session)
 	return rc;
 }
 
+/* What can't be seen: is that its place, or a directory above it? Then what git has of it says where that is. */
+static bool is_closed(const struct ews_state *state)
+{
+	EWS_CLEANUP(error_saved) struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
+	EWS_CLEANUP(free) char *gitfile = NULL;
+	int rc;
+
+	if (ews_error_wants_descriptors())
+		return false;
+	ews_error_save(&why);
+	rc = ews_gitfile_read_back(&gitfile, state->git_dir);
+	(void)ews_error_restore(&why);
+	return rc == 0 || rc == EWS_ENOTFOUND; /* that of the main one has no such file */
+}
+
 int ews_session_stand_in_place(struct ews_session *session)
 {
 	struct ews_repo *project;
@@ -102,7 +117,7 @@ int ews_session_stand_in_place(struct ews_session *session)
 		rc = leave_copy(&project, session);
 	}
 	/* What git leads to no longer, or what no longer leads to git, is no work tree of the repository either. */
-	if (rc == EWS_ENOTFOUND || rc == EWS_EGIT) {
+	if (rc == EWS_ENOTFOUND || rc == EWS_EGIT || (rc == EWS_EIO && is_closed(&session->state))) {
 		ews_error_clear();
 		return take_for_lost(session);
 	}
@@ -139,8 +154,8 @@ int ews_session_project(struct ews_repo **out, struct ews_session *session)
 		project = session->repo;
 	else if (!session->beside)
 		rc = ews_repo_open_beside(&session->beside, session->repo, state->git_dir, state->project);
-	if (rc < 0)
-		return ews_error_wrap("session '%s'", state->id);
+	if (rc < 0) /* who opens one in place says which it is */
+		return session->method->is_project ? rc : ews_error_wrap("session '%s'", state->id);
 	if (!project)
 		project = session->beside;
 	/* In place it is lost then, which is to be known first. */
