@@ -229,6 +229,46 @@ test_expect_success 'in place: branches are put back, other refs are named with 
 	git -C refs ews undo r && git -C refs log --oneline -1 >out && test_grep one out && git -C refs ews end r && git -C refs for-each-ref refs/heads/main >out && grep "refs/heads/main" before >want && test_cmp want out
 '
 
+# <repository>: where the branch "main" is, and HEAD
+heads() {
+	git -C "$1" rev-parse refs/heads/main && git_dir=$(git -C "$1" rev-parse --absolute-git-dir) && cat "${git_dir:?}/HEAD"
+}
+
+test_expect_success 'P4: in place a branch that HEAD has left is put back and named: undo brings back where it was, whatever gc does, and redo puts it back again' '
+	for how in "git commit -qam work && git checkout -q --detach HEAD~" "git checkout -qb agent && git branch -qf main main~" "git checkout -qb agent && git commit -qam work && git branch -qf main agent"; do
+		for verb in revert end; do
+			test_when_finished "rm -rf left" && test_repo left && git -C left commit -q --allow-empty -m more && heads left >base && git -C left ews start --method in-place s && (cd left && echo work >>src/main.c && eval "$how") && heads left >work &&
+				was=$(head -1 base) now=$(head -1 work) && git -C left ews revert --dry-run s 2>err && test_grep "^warning: .refs/heads/main. goes from $now back to $was$" err && heads left >out && test_cmp work out &&
+				git -C left ews $verb s >out 2>err && test_grep "Status: Verified" out && test_grep "^warning: .refs/heads/main. goes from $now back to $was$" err && heads left >out && test_cmp base out &&
+				git -C left branch -D agent >out 2>err; git -C left reflog expire --expire=now --all && git -C left gc -q --prune=now && { test $verb = revert || git -C left ews undo s; } &&
+				git -C left ews undo --json s >out && test_json out ".branches[0]" "'\''refs/heads/main'\'' goes from $was back to $now" && heads left >out && test_cmp work out && git -C left log -1 main &&
+				git -C left ews undo --redo s 2>err && test_grep "goes from $now back to $was$" err && heads left >out && test_cmp base out && git -C left ews undo s && heads left >out && test_cmp work out &&
+				git -C left ews end s && heads left >out && test_cmp base out && git -C left fsck --strict --no-dangling && rm -rf left || { echo >&2 "$how: $verb"; return 1; }
+		done
+	done
+'
+
+test_expect_success 'P4: in place: a branch that somebody went on with since stays where it is at undo, and that is said' '
+	test_repo went && git -C went ews start --method in-place s && (cd went && git commit -q --allow-empty -m work && git checkout -q --detach HEAD~) && heads went >work && git -C went ews revert s && git -C went checkout -q --detach && git -C went branch -f main HEAD~ && his=$(git -C went rev-parse main) &&
+	git -C went ews undo s 2>err && test_grep "^warning: .refs/heads/main. was at $(head -1 work), and stays at $his: it has moved on since$" err && echo "$his" >want && git -C went rev-parse main >out && test_cmp want out &&
+	git -C went ews undo --redo s && git -C went ews undo s && git -C went rev-parse main >out && test_cmp want out && git -C went branch -f main "$(head -1 work)" && git -C went ews revert s && git -C went checkout -q --detach && git -C went branch -D main &&
+	git -C went ews undo s 2>err && test_grep "goes from nowhere back to $(head -1 work)$" err && heads went >out && test_cmp work out && git -C went ews end s
+'
+
+test_expect_success 'P1: in place a branch that HEAD has left, and another work tree stands on, is not moved beneath that' '
+	test_repo shared && git -C shared worktree add -q ../shared-own && git -C shared-own ews start --method in-place s && (cd shared-own && git checkout -qb agent && echo agent >>src/main.c && git commit -qam agent) && git -C shared checkout -q shared-own && echo person >>shared/src/main.c && git -C shared commit -qam person &&
+	git -C shared rev-parse HEAD >his && heads shared-own >work && for verb in revert "revert --dry-run" "end --force"; do
+		test_expect_code 1 git -C shared-own ews $verb s 2>err && test_grep "cannot put .refs/heads/shared-own. back: the work tree .$PWD/shared. stands on it" err && test_grep "git branch -m shared-own <other name>" err && heads shared-own >out && test_cmp work out &&
+		git -C shared rev-parse HEAD >out && test_cmp his out && git -C shared status --porcelain >out && test_must_be_empty out || { echo >&2 "$verb"; return 1; }
+	done && git -C shared-own ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C shared branch -m shared-own person && git -C shared-own ews end s >out && test_grep "Status: Verified" out &&
+	echo refs/heads/shared-own >want && git -C shared-own symbolic-ref HEAD >out && test_cmp want out && git -C shared rev-parse HEAD >out && test_cmp his out && git -C shared status --porcelain >out && test_must_be_empty out && git -C shared-own ews undo s && git -C shared-own ews undo s && heads shared-own >out && test_cmp work out && git -C shared-own ews end s
+'
+
+test_expect_success 'in place: no work tree stands on the branch that a bare repository names' '
+	test_repo kernel && git clone -q --bare kernel kernel.git && git -C kernel.git worktree add -q ../hull main && git -C hull commit -q --allow-empty -m more && heads hull >base && git -C hull ews start --method in-place s && git -C hull checkout -qb agent && git -C hull branch -qf main main~ &&
+	git -C hull ews end s >out && test_grep "Status: Verified" out && heads hull >out && test_cmp base out
+'
+
 # A session in place has its work tree for a workspace, and is nothing to the others of the repository
 test_expect_success 'P8: in place in one work tree: shown as it is in every other, passed by, and sent back by what would need it' '
 	test_repo trees && git -C trees worktree add -q -b w ../trees-w && git -C trees-w ews start --method in-place ip && echo edit >>trees-w/src/main.c && git -C trees ews list >out && test_grep "^ip *active " out && git -C trees ews status >out && test_grep "ip *active *1 file" out && test_grep ! "project:\|problem:" out && git -C trees ews status --json ip >out && test_json out ".sessions[0].changes.total_changes" 1 && test_json out ".sessions[0].project_changed" false &&

@@ -123,6 +123,31 @@ test_expect_success 'P4: end in place' '
 	sweep place after_end_in_place end x
 '
 
+# Where the branch is that HEAD has left, or was to leave.
+left_is() {
+	git -C p rev-parse main >left.got && test_cmp "$1" left.got
+}
+
+# The branch goes with all else, both ways.
+is_whole() {
+	if cmp -s is.got work.want; then left_is work.tip; else left_is project.tip; fi
+}
+
+after_revert_left() {
+	is p work project && is_whole && git -C p ews revert x >out && test_grep "Status: Verified" out && is p project && left_is project.tip && git -C p ews undo x >out 2>err && is p work && left_is work.tip
+}
+
+test_expect_success 'P4: revert in place where HEAD has left its branch, and its undo' '
+	restore place && git -C p rev-parse main^ >project.tip && git -C p rev-parse main >work.tip && git -C p checkout -q --detach && state_of p >work.want && save away && sweep away after_revert_left revert x &&
+	restore away && git -C p ews revert x >out && save awayundo && sweep awayundo after_revert_left undo x
+'
+
+test_expect_success 'P1, P4: recover moves no branch beneath a work tree that came to stand on it since, and says where HEAD is' '
+	restore away && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 1 git -C p ews revert x >out 2>err && git -C p worktree add -q ../other main && test_expect_code 1 git -C p ews recover --all >out 2>err && test_grep "HEAD. differs after all: on no branch: the work tree .*/other. stands on .refs/heads/main" err &&
+	left_is work.tip && git -C other status --porcelain >out && test_must_be_empty out && git -C p rev-parse HEAD >out && test_cmp project.tip out && git -C p ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C other checkout -q --detach &&
+	git -C p ews revert x >out && test_grep "Status: Verified" out && is p project && left_is project.tip && rm -rf other && git -C p worktree prune && git -C p ews end x
+'
+
 test_expect_success 'P4: recover finishes a revert in place whose branch another keeps from coming back, and says where HEAD is' '
 	restore place && base=$(git -C p rev-parse HEAD^) && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 1 git -C p ews revert x >out 2>err && git -C p branch -m main main/x && git -C p symbolic-ref HEAD refs/heads/main/x &&
 	test_expect_code 1 git -C p ews recover --all >out 2>err && test_grep "HEAD. differs after all: on no branch: .refs/heads/main/x. is in the way of .refs/heads/main" err &&

@@ -101,8 +101,10 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const
 			     result->put.deleted.n);
 	ews_render_reasons_talk(ctx, "not as it was", &result->put.errors);
 	ews_render_expired_talk(ctx, &result->put.expired);
-	if (set->dry_run)
+	if (set->dry_run) {
+		ews_render_branches_talk(ctx, &result->put);
 		return;
+	}
 	ews_render_put_talk(ctx, &result->put);
 	if (result->has_reverted)
 		ews_cmd_note(ctx, "'git ews undo %s' once more brings back what was in the project", step->session);

@@ -57,6 +57,7 @@ void ews_render_put(cJSON *object, const struct ews_transition_result *put)
 	ews_render_reasons(object, "lost_attributes", "attribute", &put->lost_attrs);
 	ews_render_reasons(object, "not_covered", "reason", &put->not_covered);
 	ews_render_reasons(object, "expired", "reason", &put->expired);
+	ews_render_sentences(object, "branches", &put->branches);
 	ews_render_string(object, "original_hash", put->original_hash);
 	ews_render_string(object, "current_hash", put->current_hash);
 	(void)cJSON_AddBoolToObject(object, "verified", put->is_verified);
@@ -109,6 +110,12 @@ void ews_render_expired_talk(const struct ews_cmd_ctx *ctx, const struct ews_str
 			     ignored == 1 ? "" : "s");
 }
 
+void ews_render_branches_talk(const struct ews_cmd_ctx *ctx, const struct ews_transition_result *put)
+{
+	for (size_t i = 0; i < put->branches.n; i++)
+		ews_cmd_warn(ctx, "%s", put->branches.items[i]);
+}
+
 void ews_render_put_talk(const struct ews_cmd_ctx *ctx, const struct ews_transition_result *put)
 {
 	size_t i;
@@ -127,6 +134,7 @@ void ews_render_put_talk(const struct ews_cmd_ctx *ctx, const struct ews_transit
 		ews_path_quote(&path, put->stays.items[i]);
 		ews_cmd_warn(ctx, "stays in trash: %s", path.ptr);
 	}
+	ews_render_branches_talk(ctx, put);
 	if (put->had_damaged_head)
 		ews_render_damaged_head_talk(ctx, put->kept_snapshot);
 	talk_of_kept(ctx, put);
@@ -169,6 +177,7 @@ void ews_render_put_plan(struct ews_cmd_ctx *ctx, const struct ews_transition_re
 		ews_cmd_add_path_line(ctx, path.ptr);
 	}
 	ews_render_reasons_talk(ctx, "not looked at", &put->not_covered);
+	ews_render_branches_talk(ctx, put);
 }
 
 static const char *step_word(enum ews_step_state state)

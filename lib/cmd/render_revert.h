@@ -18,6 +18,8 @@ void ews_render_put_text(struct ews_buf *out, const struct ews_transition_result
 void ews_render_put(cJSON *object, const struct ews_transition_result *put);
 /* Say on stderr what trash holds no longer, ignored files as a number unless more is asked for. */
 void ews_render_expired_talk(const struct ews_cmd_ctx *ctx, const struct ews_strv *expired);
+/* Say on stderr which branches moved that HEAD was not on, and which could not. */
+void ews_render_branches_talk(const struct ews_cmd_ctx *ctx, const struct ews_transition_result *put);
 /* Say on stderr what was moved to trash, could not be brought back, or was not looked at. */
 void ews_render_put_talk(const struct ews_cmd_ctx *ctx, const struct ews_transition_result *put);
 /* Warn that HEAD of what `kept` has was damaged. */

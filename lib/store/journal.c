@@ -126,6 +126,10 @@ void ews_step_format(struct ews_buf *out, const struct ews_step *step)
 	add_list(json, "moving", &step->moving);
 	if (step->stays.n)
 		add_list(json, "stays", &step->stays);
+	if (step->branches.n)
+		add_list(json, "branches", &step->branches);
+	if (step->branches_moving.n)
+		add_list(json, "branches_moving", &step->branches_moving);
 	add_list(json, "refs", &step->refs);
 	add_list(json, "paths", &step->paths);
 	ews_json_add_int(json, "created", step->created_s);
@@ -220,6 +224,12 @@ static int take_step(struct ews_step *step, const cJSON *json)
 	step->stays = (struct ews_strv)EWS_STRV_INIT;
 	if (rc == 0 && cJSON_HasObjectItem(json, "stays"))
 		rc = get_list(&step->stays, json, "stays");
+	step->branches = (struct ews_strv)EWS_STRV_INIT;
+	if (rc == 0 && cJSON_HasObjectItem(json, "branches"))
+		rc = get_list(&step->branches, json, "branches");
+	step->branches_moving = (struct ews_strv)EWS_STRV_INIT;
+	if (rc == 0 && cJSON_HasObjectItem(json, "branches_moving"))
+		rc = get_list(&step->branches_moving, json, "branches_moving");
 	if (rc == 0)
 		rc = get_list(&step->refs, json, "refs");
 	if (rc == 0)
@@ -455,6 +465,8 @@ int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const ch
 	step->moved = (struct ews_strv)EWS_STRV_INIT;
 	step->moving = (struct ews_strv)EWS_STRV_INIT;
 	step->stays = (struct ews_strv)EWS_STRV_INIT;
+	step->branches = (struct ews_strv)EWS_STRV_INIT;
+	step->branches_moving = (struct ews_strv)EWS_STRV_INIT;
 	step->refs = (struct ews_strv)EWS_STRV_INIT;
 	step->paths = (struct ews_strv)EWS_STRV_INIT;
 	step->state = EWS_STEP_PLANNED;
@@ -557,6 +569,10 @@ void ews_step_release(struct ews_step *step)
 		ews_strv_release(&step->moving);
 	if (step->stays.items)
 		ews_strv_release(&step->stays);
+	if (step->branches.items)
+		ews_strv_release(&step->branches);
+	if (step->branches_moving.items)
+		ews_strv_release(&step->branches_moving);
 	if (step->refs.items)
 		ews_strv_release(&step->refs);
 	if (step->paths.items)

@@ -52,6 +52,12 @@ struct ews_step {
 	struct ews_strv moved;
 	struct ews_strv moving; /* likewise, while it is done, undone or redone: what goes away now */
 	struct ews_strv stays; /* likewise: what could not come back when its turn was, and is tried again */
+	/*
+	 * In place: branches that the step moved though HEAD was not on them, so that no snapshot says where they were:
+	 * "<branch> <old id> <new id>", ids of zeros where there is none. They go back when it turns.
+	 */
+	struct ews_strv branches;
+	struct ews_strv branches_moving; /* likewise, while it is done, undone or redone: what moves now */
 	/* Refs that were moved to trash: "<old name> <new name> <oid>". */
 	struct ews_strv refs;
 	struct ews_strv paths; /* the paths it was limited to; none: all */

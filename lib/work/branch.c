@@ -20,6 +20,8 @@
 #include "store/attr.h"
 #include "store/config.h"
 #include "store/convert.h"
+#include "store/git_place.h"
+#include "store/gitfile.h"
 #include "store/index.h"
 #include "store/tree.h"
 #include "work/hidden.h"
@@ -55,6 +57,53 @@ bool ews_branch_is_stood_on(struct ews_repo *repo, const char *ref, bool or_belo
 		EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(worktrees, names.items[i].name);
 
 		found = heads_to(fd, ref, or_below);
+	}
+	ews_error_clear();
+	return found;
+}
+
+/* Is it the git directory that `repo` is seen from? */
+static bool is_own(const struct ews_repo *repo, int fd)
+{
+	struct stat own, st;
+
+	return fstat(repo->git_fd, &own) == 0 && fstat(fd, &st) == 0 && own.st_dev == st.st_dev &&
+	       own.st_ino == st.st_ino;
+}
+
+/* The repository's own work tree, when it is another one and stands there; a bare one has none, whatever its HEAD says. */
+static char *find_main_tree(struct ews_repo *repo, const char *ref)
+{
+	EWS_CLEANUP(git_place) struct ews_git_place place = EWS_GIT_PLACE_INIT;
+
+	if (is_own(repo, repo->common_fd) || !heads_to(repo->common_fd, ref, false) ||
+	    ews_git_place_read(&place, repo->common_dir, repo->common_dir) < 0 || place.is_bare)
+		return NULL;
+	return strcmp(ews_path_base(repo->common_dir), EWS_GITFILE) ? ews_strdup(repo->common_dir)
+								    : ews_path_dir(repo->common_dir);
+}
+
+/* The path of the linked one called `name`, as far as its entry says. */
+static char *find_linked_tree(const struct ews_repo *repo, const char *name)
+{
+	EWS_CLEANUP(free) char *entry = ews_strfmt("%s/worktrees/%s", repo->common_dir, name);
+	EWS_CLEANUP(free) char *gitfile = ews_gitfile_back(entry);
+
+	return gitfile ? ews_path_dir(gitfile) : ews_steal(&entry);
+}
+
+char *ews_branch_other_tree(struct ews_repo *repo, const char *ref)
+{
+	EWS_CLEANUP(fd) int worktrees = ews_dir_open_beneath(repo->common_fd, "worktrees");
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	char *found = find_main_tree(repo, ref);
+	ssize_t n = worktrees < 0 ? 0 : ews_dir_names_read(&names, worktrees);
+
+	for (ssize_t i = 0; i < n && !found; i++) {
+		EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(worktrees, names.items[i].name);
+
+		if (heads_to(fd, ref, false) && !is_own(repo, fd))
+			found = find_linked_tree(repo, names.items[i].name);
 	}
 	ews_error_clear();
 	return found;

@@ -35,6 +35,12 @@ int ews_branch_check(struct ews_session *session, const char *name);
 bool ews_branch_is_stood_on(struct ews_repo *repo, const char *ref, bool or_below);
 
 /*
+ * The path of a work tree, other than the one that `repo` is seen from, whose HEAD is on the branch `ref`; NULL: there is none. The
+ * caller frees it.
+ */
+char *ews_branch_other_tree(struct ews_repo *repo, const char *ref);
+
+/*
  * Write the tree that such a commit has for `content`, which is of the session's workspace and gets the ids of what is
  * stored. In a plain directory that is all of it, as it is. `notes` are added to.
  */

@@ -333,6 +333,7 @@ static int drop_unbegun(struct ews_session *session)
 		}
 		step->state = step->state == EWS_STEP_UNDOING ? EWS_STEP_DONE : EWS_STEP_UNDONE;
 		ews_strv_clear(&step->moving);
+		ews_strv_clear(&step->branches_moving);
 		rc = ews_step_write(session->repo->dir_fd, step);
 	}
 	return rc;

@@ -52,6 +52,7 @@ int ews_recover_transition(struct ews_transition_result *out, const struct ews_r
 void ews_recover_say_since(const struct ews_recovery *recovery, const char *session,
 			   const struct ews_transition_result *result)
 {
+	ews_strv_add_array(recovery->done, result->branches.items);
 	for (size_t i = 0; i < result->since.n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 

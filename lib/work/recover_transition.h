@@ -29,7 +29,7 @@ int ews_recover_transition(struct ews_transition_result *out, const struct ews_r
 
 /*
  * What somebody changed after the step was killed has given way, as in any undo: say what it was, and what brings it back. `session`
- * is the id that it is found under; "": the project's.
+ * is the id that it is found under; "": the project's. Branches that moved are named as well.
  */
 void ews_recover_say_since(const struct ews_recovery *recovery, const char *session,
 			   const struct ews_transition_result *result);

@@ -40,7 +40,7 @@ struct ews_shift {
 	struct ews_strv exact;
 	bool is_fresh; /* something that was built is gone: what is rewritten must look new to make */
 	bool has_git_change;
-	bool brings_back; /* something of git's state was put away, and comes back when the step turns */
+	bool brings_back; /* something of git's state was put away, or moved, and comes back when the step turns */
 	bool can_settle; /* nothing is asked for but the base, as it was */
 	bool is_settled; /* and it is known that it is there; then nothing was read of it but its hash */
 	struct ews_buf memo; /* of the target's entries, once they are there; empty: not known */
@@ -123,10 +123,17 @@ int ews_shift_refuse_locked(const struct ews_shift *shift);
 /* The branch has to be where the step left it; one that was killed leaves it where it is. */
 int ews_shift_refuse_moved_on(const struct ews_shift *shift);
 /*
- * In place the branch may be gone, and another, named beneath it or above it, keep it from being made: then nothing is begun. What was
- * begun comes to its end all the same: HEAD is to stand at its commit, on no branch, and `out` says why.
+ * In place the branch may be gone, and another, named beneath it or above it, keep it from being made; or HEAD has left it, and another
+ * work tree stands on it, whose files would all seem to be changed: then nothing is begun. What was begun comes to its end all the
+ * same: HEAD is to stand at its commit, on no branch, and `out` says why.
  */
 int ews_shift_refuse_blocked(struct ews_transition_result *out, struct ews_shift *shift);
+/*
+ * In place HEAD may have left the branch that is put back, and no snapshot says where that is. Write down in the step which such
+ * branches move, those among them that the step moved before and that go back now, and name them in `out`. One that somebody went
+ * on with since, or that another work tree stands on, stays and is named.
+ */
+int ews_shift_plan_branches(struct ews_transition_result *out, struct ews_shift *shift);
 int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shift, int root_fd);
 /* The paths are staged as well: forward as they stand, backward as they were staged before. */
 int ews_shift_write_index(const struct ews_shift *shift);

@@ -60,6 +60,7 @@ void ews_transition_result_release(struct ews_transition_result *result)
 	ews_strv_release(&result->since);
 	ews_strv_release(&result->stays);
 	ews_strv_release(&result->expired);
+	ews_strv_release(&result->branches);
 	free(result->kept_snapshot);
 }
 
@@ -396,14 +397,20 @@ static int begin(struct ews_shift *shift, struct ews_sync_group *before)
 	return rc < 0 ? rc : ews_sync_finish(&group);
 }
 
+static void turn_list(struct ews_strv *done, struct ews_strv *doing)
+{
+	struct ews_strv before = *done;
+
+	*done = *doing;
+	*doing = before;
+	ews_strv_clear(doing);
+}
+
 /* What went away is what may come back. */
 static void turn_moved(struct ews_step *step)
 {
-	struct ews_strv moved = step->moved;
-
-	step->moved = step->moving;
-	step->moving = moved;
-	ews_strv_clear(&step->moving);
+	turn_list(&step->moved, &step->moving);
+	turn_list(&step->branches, &step->branches_moving);
 	step->is_emptied = false;
 }
 
@@ -659,6 +666,8 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		rc = ews_shift_refuse_moved_on(&shift);
 	if (rc == 0)
 		rc = ews_shift_refuse_blocked(out, &shift);
+	if (rc == 0)
+		rc = ews_shift_plan_branches(out, &shift);
 	if (rc < 0)
 		return rc;
 	ews_shift_find_changes(&shift);

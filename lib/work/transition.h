@@ -53,6 +53,7 @@ struct ews_transition_result {
 	struct ews_strv expired; /* "<path>\t<why>": what can't come back, since trash holds it no longer */
 	struct ews_strv since; /* paths that somebody changed since the step that is undone, or was killed; kept like all else */
 	struct ews_strv stays; /* what a step had renamed away and does not come back, though the step is taken back */
+	struct ews_strv branches; /* a sentence each: which moved though HEAD was not on them, and which stay after all */
 	size_t kept_files; /* how much was renamed away */
 	uint64_t kept_bytes;
 	char original_hash[EWS_TREE_HASH_LEN];
@@ -62,11 +63,11 @@ struct ews_transition_result {
 	bool had_damaged_head; /* in that */
 };
 
-#define EWS_TRANSITION_RESULT_INIT                                                                  \
-	{                                                                                           \
-		.restored = EWS_STRV_INIT, .deleted = EWS_STRV_INIT, .kept = EWS_STRV_INIT,         \
-		.errors = EWS_STRV_INIT, .lost_attrs = EWS_STRV_INIT, .not_covered = EWS_STRV_INIT, \
-		.since = EWS_STRV_INIT, .expired = EWS_STRV_INIT, .stays = EWS_STRV_INIT            \
+#define EWS_TRANSITION_RESULT_INIT                                                                                  \
+	{                                                                                                           \
+		.restored = EWS_STRV_INIT, .deleted = EWS_STRV_INIT, .kept = EWS_STRV_INIT,                         \
+		.errors = EWS_STRV_INIT, .lost_attrs = EWS_STRV_INIT, .not_covered = EWS_STRV_INIT,                 \
+		.since = EWS_STRV_INIT, .expired = EWS_STRV_INIT, .stays = EWS_STRV_INIT, .branches = EWS_STRV_INIT \
 	}
 
 /*

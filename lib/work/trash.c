@@ -294,6 +294,8 @@ static int expire_step(struct ews_trash_plan *plan, struct ews_trash_step *step)
 	ews_strv_clear(&record->moved);
 	ews_strv_clear(&record->moving);
 	ews_strv_clear(&record->stays);
+	ews_strv_clear(&record->branches);
+	ews_strv_clear(&record->branches_moving);
 	return ews_step_write(plan->repo->dir_fd, record);
 }
 

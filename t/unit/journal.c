@@ -61,6 +61,8 @@ static void make_random(struct ews_step *step)
 	add_random(&step->moved);
 	add_random(&step->moving);
 	add_random(&step->stays);
+	add_random(&step->branches);
+	add_random(&step->branches_moving);
 	add_random(&step->refs);
 	add_random(&step->paths);
 	step->state = EWS_STEP_PLANNED + fixture_pick(5);
@@ -108,6 +110,8 @@ Test(journal, a_step_that_is_written_is_read_again)
 		assert_same_list(&back.moved, &step.moved);
 		assert_same_list(&back.moving, &step.moving);
 		assert_same_list(&back.stays, &step.stays);
+		assert_same_list(&back.branches, &step.branches);
+		assert_same_list(&back.branches_moving, &step.branches_moving);
 		assert_same_list(&back.refs, &step.refs);
 		assert_same_list(&back.paths, &step.paths);
 	}
