@@ -197,6 +197,18 @@ test_expect_success 'P4: a session whose base is gone with its repository ends b
 	git -C q2 ews clean cut --force >out && test_grep "^end	changed	cut" out && test_path_is_missing "$ws" && git -C q2 grep -q mine "$(git -C q2 for-each-ref --format="%(objectname)" refs/ews/trash)" -- mine && git -C q2 ews undo cut && test_grep mine "${ws:?}/mine"
 '
 
+test_expect_success 'P4: so does one in place: the project is left as it is, and all of it is kept' '
+	for how in "git update-ref -d refs/ews/sessions/cut" "rm -rf .git && git init -q"; do
+		for verb in "end --force" "end --force --no-artifacts" "clean --force"; do
+			rm -rf q3 && git clone -q q q3 && git -C q3 ews start --method in-place cut && echo mine >q3/mine && (cd q3 && eval "$how") && for without in "" --no-artifacts; do
+				test_expect_code 1 git -C q3 ews end $without cut 2>err && test_grep "the base of session .cut. is gone" err && test_grep "^hint: .*end --force cut. ends it without" err || return 1
+			done && git -C q3 ews $verb cut 2>err && { test "$verb" = "clean --force" || test_grep "^note: its base was gone: the project is left as it is, and all of it is kept" err; } &&
+				echo mine >want && test_cmp want q3/mine && git -C q3 grep -q mine "$(git -C q3 for-each-ref --format="%(objectname)" refs/ews/trash)" -- mine && git -C q3 ews list >out && test_must_be_empty out &&
+				git -C q3 ews undo cut && git -C q3 ews list >out && test_grep "^cut " out && git -C q3 ews end --force cut && test_cmp want q3/mine || { echo >&2 "$how: $verb"; return 1; }
+		done
+	done
+'
+
 test_expect_success 'each verb that meets an interrupted session prints the block; one that would change it exits 1' '
 	start_ws p int && echo first >>"${ws:?}/run.sh" && git -C p ews revert int >out 2>err && echo edit >>"${ws:?}/run.sh" && snap=$(git -C p ews snapshot create int) && interrupt_revert p int && files=$("$EWS_SRC/t/lister" "$ws") &&
 	for verb in "snapshot create int" "snapshot restore $snap int" "revert int" "revert -n int" "end int" "apply int" "undo" "clean int" "artifact collect int" "recover int"; do test_expect_code 1 git -C p ews $verb >out 2>err </dev/null && test_grep "Incomplete session" err && test_must_be_empty out || return 1; done &&

@@ -159,7 +159,9 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 			     ews_session_lost_word(session), session->state.base_snapshot);
 	if (result->is_gone && result->kept_snapshot)
 		ews_cmd_note(ctx, "the workspace was gone: kept are the base's files, its HEAD, index and commits");
-	if (result->is_baseless)
+	if (result->is_baseless && session->method->is_project)
+		ews_cmd_note(ctx, "its base was gone: the project is left as it is, and all of it is kept");
+	else if (result->is_baseless)
 		ews_cmd_note(ctx, "its base was gone: all that the workspace held is kept, and nothing compared");
 	if (set->is_one_of_many && changes.mode != EWS_CHANGES_NONE)
 		ews_cmd_note(ctx, "session '%s':", id);

@@ -296,9 +296,19 @@ static int refuse_users(const struct ews_session *session)
 	return EWS_EBUSY;
 }
 
-static bool reverts_first(const struct ews_session *session, const struct ews_end_opts *opts)
+/* In place the project is reverted; to what, nobody knows where the base is gone: what may end without that leaves it as it is. */
+static int find_reverts_first(bool *out, const struct ews_session *session, const struct ews_end_opts *opts)
 {
-	return session->method->is_project && !session->is_lost && !opts->no_revert && !opts->dry_run;
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	int rc;
+
+	*out = session->method->is_project && !session->is_lost && !opts->no_revert && !opts->dry_run;
+	rc = *out ? ews_snapshot_base(&base, session) : 0;
+	if (rc != EWS_EDAMAGED || !opts->without_base)
+		return rc;
+	ews_error_clear();
+	*out = false;
+	return 0;
 }
 
 /* In place the project is put back before the session lets go of it; what was there is the revert's to keep. */
@@ -338,7 +348,8 @@ static int leave_branch(struct ews_end_result *out, struct ews_session *session,
 }
 
 /* Keep a session's artifacts, before anything of it goes. */
-static int store_artifacts(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
+static int store_artifacts(struct ews_end_result *out, struct ews_session *session, bool will_revert,
+			   const struct ews_end_opts *opts)
 {
 	enum ews_farewell_state state = out->kept_snapshot ? EWS_FAREWELL_KEPT : EWS_FAREWELL_SAME;
 	struct ews_farewell_opts artifacts;
@@ -347,7 +358,7 @@ static int store_artifacts(struct ews_end_result *out, struct ews_session *sessi
 	/* They say what differs from the base. */
 	if (!opts->artifacts || opts->dry_run || out->is_baseless)
 		return 0;
-	if (reverts_first(session, opts))
+	if (will_revert)
 		state = EWS_FAREWELL_NOW;
 	else if (out->is_gone)
 		state = EWS_FAREWELL_GONE;
@@ -426,8 +437,7 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 	EWS_CLEANUP(end_result) struct ews_end_result result = { .drift = EWS_STRV_INIT, .skipped = EWS_STRV_INIT };
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 	struct drift drift;
-	const bool will_revert = reverts_first(session, opts);
-	bool is_collected;
+	bool will_revert = false, is_collected;
 	int rc = opts->force ? ews_session_lock(session, "end") : ews_session_lock_settled(session, "end");
 
 	if (rc < 0)
@@ -440,6 +450,8 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 	}
 	if (!opts->force)
 		rc = refuse_users(session);
+	if (rc == 0)
+		rc = find_reverts_first(&will_revert, session, opts);
 	if (rc < 0)
 		return rc;
 	/* Now that nobody works there any more. */
@@ -453,7 +465,7 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 	if (!will_revert)
 		rc = take_up(&result, session, opts);
 	if (rc == 0)
-		rc = store_artifacts(&result, session, opts);
+		rc = store_artifacts(&result, session, will_revert, opts);
 	if (rc == 0)
 		rc = leave_branch(&result, session, opts);
 	if (rc == 0 && will_revert)
