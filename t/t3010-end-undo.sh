@@ -548,6 +548,13 @@ test_expect_success 'P1, P4: likewise the steps of a session that works in place
 	git -C row worktree remove ../row-moved && git -C row ews undo && files_of row >got && test_cmp mine got && test_expect_code 128 git -C row ews undo $step 2>err && test_grep "a work tree that is gone" err && test_grep "^hint: .git ews snapshot show snap-" err && test_expect_code 128 git -C row ews undo $ends 2>err && test_grep "a work tree that is gone" err
 '
 
+test_expect_success 'where there is nothing to undo, or to redo, but in another work tree, that is said, and where that is; likewise where that is gone' '
+	test_repo far && git -C far worktree add -q ../far-lw && git -C far-lw ews start --method in-place agent && echo agent >>far-lw/run.sh && git -C far-lw ews end agent && for which in "" agent; do
+		test_expect_code 128 git -C far ews undo $which 2>err && test_grep "^error: there is nothing to undo$" err && test_grep "^hint: there is in another work tree: change to .$PWD/far-lw.$" err && test_expect_code 128 git -C far ews undo --json $which >out && test_json out .error.message "there is nothing to undo" || return 1
+	done && git -C far-lw ews undo && git -C far-lw ews undo && test_expect_code 128 git -C far ews undo --redo agent 2>err && test_grep "^error: there is nothing to redo$" err && test_grep "change to .$PWD/far-lw.$" err && git -C far-lw ews end agent &&
+	git -C far worktree remove --force ../far-lw && test_expect_code 128 git -C far ews undo 2>err && test_grep "^error: there is nothing to undo$" err && test_grep "^hint: .git ews undo --list. shows the steps$" err
+'
+
 test_expect_success 'P4: a work tree is the same one when a copy of the repository, whose files are all young, stands in its place' '
 	two_trees young && echo later >young-lw/c && git -C young-lw ews snapshot restore --force $snap && cp -r young young.copy && rm -r young && mv young.copy young && find young/.git -type f -exec touch -d "now + 5 seconds" {} + &&
 	git -C young ews undo --list >out && test_grep " restore .*/young-lw\$" out && git -C young-lw ews undo && test_grep later young-lw/c && git -C young-lw ews undo --redo && test_path_is_missing young-lw/c &&

@@ -176,31 +176,32 @@ static int fail_expired(const struct ews_step *step, bool redo)
 	return EWS_ENOTFOUND;
 }
 
-/* Who stands in the wrong work tree looks for what he did in another. */
-static void hint_elsewhere(const struct ews_steps *steps, const struct ews_repo *repo, const char *session, bool redo)
+/* Who stands in the wrong work tree looks for what he did in another: where that is; NULL: nowhere. The caller frees it. */
+static char *find_elsewhere(const struct ews_steps *steps, const struct ews_repo *repo, const char *session, bool redo)
 {
 	for (size_t i = 0; i < steps->n; i++) {
 		const struct ews_step *step = &steps->items[i];
-		EWS_CLEANUP(free) char *path = NULL;
 
-		if (step->state != (redo ? EWS_STEP_UNDONE : EWS_STEP_DONE) || !ews_step_is_of(step, session) ||
-		    ews_whose(step, repo) != EWS_WHOSE_ANOTHERS)
-			continue;
-		path = ews_whose_path(step, repo);
-		ews_error_hint("there is in another work tree: change to '%s'", path);
-		return;
+		if (step->state == (redo ? EWS_STEP_UNDONE : EWS_STEP_DONE) && ews_step_is_of(step, session) &&
+		    ews_whose(step, repo) == EWS_WHOSE_ANOTHERS)
+			return ews_whose_path(step, repo);
 	}
-	ews_error_hint("'git ews undo --list' shows the steps");
+	return NULL;
 }
 
 /* Nothing is left to turn; when that is because of its age, it is said. */
 static int fail_nothing(const struct ews_steps *steps, const struct ews_repo *repo, const char *session, bool redo)
 {
+	EWS_CLEANUP(free) char *elsewhere = find_elsewhere(steps, repo, session, redo);
+
 	for (size_t i = 0; i < steps->n; i++)
 		if (steps->items[i].state == EWS_STEP_EXPIRED && is_within_reach(&steps->items[i], repo, session))
 			return fail_expired(&steps->items[i], redo);
 	ews_error(EWS_ENOTFOUND, "there is nothing to %s", redo ? "redo" : "undo");
-	hint_elsewhere(steps, repo, session, redo);
+	if (elsewhere)
+		ews_error_hint("there is in another work tree: change to '%s'", elsewhere);
+	else
+		ews_error_hint("'git ews undo --list' shows the steps");
 	return EWS_ENOTFOUND;
 }
 
