@@ -181,6 +181,28 @@ test_expect_success 'P4: in place --nested=skip looks into none, leaves each as 
 	git -C p ews end i && test_path_is_file p/sub/z && rm p/sub/z
 '
 
+# a project with a submodule that has one itself, and with a repository that is none, all as they were committed
+placed_project() {
+	super_project "$1" && git -C "${1:?}/sub" submodule --quiet foreach "git reset -q --hard" && git -C "${1:?}/sub" reset -q --hard && git -C "${1:?}/sub" clean -qfd &&
+		git init -q "${1:?}/own" && echo 1 >"${1:?}/own/f" && git -C "${1:?}/own" add f && git -C "${1:?}/own" commit -qm own
+}
+
+test_expect_success 'P2, P3, P8: in place one that stands elsewhere than at the start is named, whatever it is to git, and so is what takes it back' '
+	placed_project m && git -C m/sub commit -q --allow-empty -m "before the start" && git -C m status --porcelain >want && for what in sub:src/main.c sub/inner:f own:f; do
+		r=${what%:*} && head=$(git -C "m/${r:?}" rev-parse HEAD) && start_ws m --method in-place "m${r##*/}" && git -C "m/${r:?}" switch -qc other && git -C m ews diff --exit-code 2>err && test_must_be_empty err &&
+		echo more >>"m/${what%:*}/${what#*:}" && git -C "m/${r:?}" commit -qam further && git -C "m/${r:?}" commit -q --allow-empty -m "and further" && for time in first second; do
+			test_expect_code 1 git -C m ews diff --exit-code >out 2>err && test_grep "^warning: not in the patch: ${r:?}/.git (repository-moved)$" err && test_line_count = 1 err || return 1
+		done && git -C m ews diff -- top 2>err && test_must_be_empty err && id=$(git -C m ews snapshot create) && git -C m ews snapshot show --coverage "$id" >out && test_grep "^repository-moved	${r:?}/.git$" out && test $(grep -c moved out) = 1 &&
+		git -C m ews revert --json >out && test_json out .verified true && test_json out ".moved[0].path" "$r" && test_json out ".moved[0].stood_at" "$head" && git -C m ews undo && git -C m ews revert >out 2>err && test_grep "Status: Verified" out && test_grep "^warning: not looked at: ${r:?}/.git (repository-moved)$" err &&
+		test $(grep -c moved err) = 2 && git -C m ews status >out && test_grep "1 not in git" out && git -C m ews end >out 2>err && test_grep "Kept: nothing, for no file differed" out && sed -n "s/^note: a repository has moved on; .*: git/git/p" err >back && test_line_count = 1 back && sh back &&
+		test "$(git -C "m/${r:?}" rev-parse HEAD)" = "$head" && git -C "m/${r:?}" status --porcelain >out && test_must_be_empty out && git -C m status --porcelain >got && test_cmp want got || return 1
+	done
+'
+
+test_expect_success 'P8: in place run says so as well, and what takes it back' '
+	head=$(git -C m/own rev-parse HEAD) && (cd m && git ews run --guard=off --method in-place --end -- sh -c "cd own && git commit -q --allow-empty -m further") >out 2>err && test_grep "left out: own/.git (repository-moved)" err && sed -n "s/^note: a repository has moved on; .*: git/git/p" err >back && sh back && test "$(git -C m/own rev-parse HEAD)" = "$head"
+'
+
 test_expect_success 'a snapshot that holds a submodule goes into a directory' '
 	start_ws p t && git -C p ews snapshot restore t --to "$PWD/to" >out && test_grep "Status: Verified" out && test_path_is_dir to/sub && test_path_is_file to/top && git -C p ews end t
 '

@@ -105,6 +105,8 @@ static const char *what_is_kept(const struct ews_session *session, const struct 
 		return session->is_out_of_reach ? "nothing, for its work tree is out of reach"
 		       : session->is_lost       ? "nothing, for it has no work tree any more"
 						: "nothing, for the workspace is gone";
+	if (result->differs)
+		return "nothing, for no file differed from the base";
 	return dry_run ? "nothing differs from the base" : "nothing differed from the base";
 }
 
@@ -129,6 +131,7 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 	if (result->has_reverted) {
 		ews_render_put_text(&ctx->out, &result->reverted.put, "Revert", set->color);
 		ews_render_put_talk(ctx, &result->reverted.put);
+		ews_render_moved_talk(ctx, session->state.workspace, &result->reverted.put);
 		ews_render_ref_commands_talk(ctx, &result->reverted.ref_commands);
 	}
 	if (ews_end_is_blocked(result))

@@ -321,6 +321,8 @@ static bool end_session(struct ews_end_result *result, struct ews_cmd_ctx *ctx, 
 	talk_of_report(ctx, &result->stored);
 	if (rc == 0 && is_done(result)) {
 		ews_cmd_note(ctx, "session '%s' has ended; 'git ews undo %s' brings it back", id, id);
+		if (result->has_reverted)
+			ews_render_moved_talk(ctx, session->state.workspace, &result->reverted.put);
 		if (result->has_reverted && result->kept_snapshot)
 			ews_render_reopening_talk(ctx, id);
 		return true;

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/path.h"
+#include "base/shell_word.h"
 #include "cmd/pager.h"
 #include "cmd/render_path.h"
 #include "work/steps.h"
@@ -56,6 +57,7 @@ void ews_render_put(cJSON *object, const struct ews_transition_result *put)
 	ews_render_reasons(object, "errors", "message", &put->errors);
 	ews_render_reasons(object, "lost_attributes", "attribute", &put->lost_attrs);
 	ews_render_reasons(object, "not_covered", "reason", &put->not_covered);
+	ews_render_reasons(object, "moved", "stood_at", &put->moved);
 	ews_render_reasons(object, "expired", "reason", &put->expired);
 	ews_render_sentences(object, "branches", &put->branches);
 	ews_render_string(object, "original_hash", put->original_hash);
@@ -151,6 +153,24 @@ void ews_render_ref_commands_talk(const struct ews_cmd_ctx *ctx, const struct ew
 
 	for (i = 0; i < commands->n; i++)
 		ews_cmd_warn(ctx, "a ref of the project moved; this takes it back: %s", commands->items[i]);
+}
+
+void ews_render_moved_talk(const struct ews_cmd_ctx *ctx, const char *top, const struct ews_transition_result *put)
+{
+	size_t i;
+
+	for (i = 0; i < put->moved.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		const char *commit = ews_render_split(&path, put->moved.items[i]);
+		EWS_CLEANUP(free) char *full = ews_path_join(top, path.ptr);
+		EWS_CLEANUP(free) char *shown = ews_shell_shown(full);
+
+		/* Files and branches stay: the former are put back, of the latter nobody knows which was meant. */
+		ews_cmd_note(ctx,
+			     "a repository has moved on; this takes its HEAD back: git -C %s checkout -q --detach && "
+			     "git -C %s reset -q %s",
+			     shown, shown, commit);
+	}
 }
 
 static void add_plan(struct ews_cmd_ctx *ctx, const char *word, const struct ews_strv *paths)

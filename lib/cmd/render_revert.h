@@ -14,7 +14,7 @@
 
 /* The block: "Revert Complete" with its proof, or "Revert Incomplete" with the paths that differ; `what` is "Revert". */
 void ews_render_put_text(struct ews_buf *out, const struct ews_transition_result *put, const char *what, bool color);
-/* Add restored[], deleted[], kept[], errors[], the hashes, and verified. */
+/* Add restored[], deleted[], kept[], errors[], moved[], the hashes, and verified. */
 void ews_render_put(cJSON *object, const struct ews_transition_result *put);
 /* Say on stderr what trash holds no longer, ignored files as a number unless more is asked for. */
 void ews_render_expired_talk(const struct ews_cmd_ctx *ctx, const struct ews_strv *expired);
@@ -22,6 +22,8 @@ void ews_render_expired_talk(const struct ews_cmd_ctx *ctx, const struct ews_str
 void ews_render_branches_talk(const struct ews_cmd_ctx *ctx, const struct ews_transition_result *put);
 /* Say on stderr what was moved to trash, could not be brought back, or was not looked at. */
 void ews_render_put_talk(const struct ews_cmd_ctx *ctx, const struct ews_transition_result *put);
+/* Say how each repository in the project `top` that stands elsewhere than when the session began gets back there. */
+void ews_render_moved_talk(const struct ews_cmd_ctx *ctx, const char *top, const struct ews_transition_result *put);
 /* Warn that HEAD of what `kept` has was damaged. */
 void ews_render_damaged_head_talk(const struct ews_cmd_ctx *ctx, const char *kept);
 /* Say that the end of the session `id`, in place, and the revert before it are two steps. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/path.h"
+#include "store/gitfile.h"
 
 static const char *const skip_words[] = {
 	[EWS_SKIP_IGNORED] = "ignored",
@@ -144,6 +145,13 @@ bool ews_skip_is_by_rule(enum ews_skip_reason reason)
 bool ews_skip_is_repository(enum ews_skip_reason reason)
 {
 	return reason == EWS_SKIP_REPOSITORY || reason == EWS_SKIP_REPOSITORY_MOVED;
+}
+
+bool ews_skip_is_git_dir(const struct ews_skip *skip)
+{
+	const char *name = ews_path_base(skip->path);
+
+	return ews_skip_is_repository(skip->reason) && name != skip->path && !strcmp(name, EWS_GITFILE);
 }
 
 bool ews_skip_is_gits(enum ews_skip_reason reason)

@@ -68,7 +68,9 @@ enum ews_skip_reason ews_skip_from_word(const char *word);
 bool ews_skip_is_by_rule(enum ews_skip_reason reason);
 /* Is it the content of a repository of its own, wherever that stands? */
 bool ews_skip_is_repository(enum ews_skip_reason reason);
-/* Is it that, or has it at least the name of a repository's own directory, which git never looks into? */
+/* Is it the git directory of one whose files are looked at, as in place? That of the directory itself is none. */
+bool ews_skip_is_git_dir(const struct ews_skip *skip);
+/* Is it a repository's content, or has it at least the name of a repository's own directory, which git never looks into? */
 bool ews_skip_is_gits(enum ews_skip_reason reason);
 /* Is something there that nobody could look at, so that nobody knows what became of it? */
 bool ews_skip_is_unseen(enum ews_skip_reason reason);

@@ -266,6 +266,7 @@ static int begin(struct ews_step *step, struct ews_session *session, const struc
 		rc = ews_session_log(session, "end",
 				     result->kept_snapshot ? result->kept_snapshot
 				     : session->is_lost    ? ews_session_lost_word(session)
+				     : result->differs     ? "no file differed"
 							   : "nothing differed");
 	if (rc == 0)
 		rc = ews_end_prepare(session, step);
@@ -325,8 +326,9 @@ static int revert_first(struct ews_end_result *out, struct ews_session *session,
 	rc = ews_revert(&out->reverted, session, &revert);
 	if (rc < 0)
 		return rc;
-	out->differs = out->reverted.put.kept_snapshot != NULL;
-	if (out->differs)
+	/* A repository that has moved on is in no snapshot. */
+	out->differs = out->reverted.put.kept_snapshot || out->reverted.put.moved.n;
+	if (out->reverted.put.kept_snapshot)
 		out->kept_snapshot = ews_strdup(out->reverted.put.kept_snapshot);
 	return 0;
 }

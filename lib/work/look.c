@@ -715,7 +715,7 @@ int ews_look_finish(struct ews_content *out, struct ews_look *look)
 		rc = 0;
 	}
 	if (rc == 0 && look->session)
-		ews_submodule_heads_name_moved(&content.scan, look->repo->odb, look->root);
+		ews_submodule_heads_name_moved(&content.scan, look->session, look->root);
 	if (rc == 0 && !opts->partial)
 		rc = check_limits(&content.scan, look->max_file, look->max_total);
 	if (rc < 0)

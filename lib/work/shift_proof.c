@@ -10,11 +10,13 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "base/path_line.h"
 #include "store/hardlink.h"
 #include "work/look.h"
 #include "work/session_place.h"
 #include "work/settled.h"
+#include "work/submodule_head.h"
 #include "work/transition.h"
 
 /* Was it ignored before, and stays? */
@@ -166,11 +168,31 @@ static void name_left_out(struct ews_transition_result *out, const struct ews_sh
 	}
 }
 
+/* Where those stood that have gone on, for whoever takes them back: that is for git to do, in each. */
+static void list_moved(struct ews_transition_result *out, const struct ews_shift *shift,
+		       const struct ews_content *content)
+{
+	EWS_CLEANUP(strv) struct ews_strv moved = EWS_STRV_INIT;
+
+	if (!shift->session)
+		return;
+	ews_submodule_heads_list_moved(&moved, shift->session, &content->scan.skips);
+	for (size_t i = 0; i < moved.n; i++) {
+		const char *line = moved.items[i];
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+		(void)ews_path_unescape(&path, line, (size_t)(strchr(line, '\t') - line)); /* it was just escaped */
+		if (ews_shift_is_wanted(shift, path.ptr))
+			ews_strv_add(&out->moved, line);
+	}
+}
+
 void ews_shift_name_uncovered(struct ews_transition_result *out, const struct ews_shift *shift,
 			      const struct ews_content *content)
 {
 	name_left_out(out, shift, content);
 	name_mounts(out, shift, content);
+	list_moved(out, shift, content);
 }
 
 /* What of the wanted is not as it should be after all. */

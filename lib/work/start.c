@@ -30,6 +30,7 @@
 #include "work/session_lock.h"
 #include "work/session_name.h"
 #include "work/session_place.h"
+#include "work/submodule_head.h"
 #include "work/tripwire.h"
 #include "work/twin.h"
 #include "work/user_hook.h"
@@ -289,6 +290,8 @@ static int settle(const struct starting *starting, struct ews_sync_group *group)
 		rc = ews_ignored_write(session->fd, &starting->out->ignored);
 	if (rc == 0 && session->method->is_project)
 		rc = ews_rules_ignore_keep(session);
+	if (rc == 0 && session->method->is_project)
+		rc = ews_submodule_heads_keep(session, &starting->twin->content.scan.skips);
 	if (rc < 0)
 		return rc;
 	free(session->state.base_commit);

@@ -12,8 +12,13 @@
 
 #include <stdbool.h>
 
+#include "base/strv.h"
 #include "store/odb.h"
 #include "store/scan.h"
+#include "work/session.h"
+
+/* Is there a commit at which the repository in the directory `path` stands? Then that is `out`. */
+bool ews_submodule_head_read(struct ews_oid *out, struct ews_odb *odb, int root_fd, const char *path);
 
 /* Give each submodule of the project at `root_fd` the commit at which it stands, as 'git add' does; git's index may have an older one. */
 void ews_submodule_heads_take(struct ews_scan *scan, struct ews_odb *odb, int root_fd);
@@ -23,9 +28,19 @@ bool ews_submodule_heads_hold(const struct ews_entries *entries, const struct ew
 			      int root_fd);
 
 /*
- * Where a submodule of the workspace at `root_fd` has gone on from the commit that its entry has, which is the base's, that
- * becomes the reason for which it was left out (EWS_SKIP_REPOSITORY_MOVED).
+ * Keep in the directory of `session`, which works in place, where the repositories stand that its base left out, or of which it has
+ * the files alone: no entry of it says that.
  */
-void ews_submodule_heads_name_moved(struct ews_scan *scan, struct ews_odb *odb, int root_fd);
+int ews_submodule_heads_keep(const struct ews_session *session, const struct ews_skips *skips);
+
+/*
+ * Where a repository in the workspace at `root_fd` has gone on from the commit that its entry has, which is the base's, or, in
+ * place, that was kept, that becomes the reason for which it was left out (EWS_SKIP_REPOSITORY_MOVED).
+ */
+void ews_submodule_heads_name_moved(struct ews_scan *scan, const struct ews_session *session, int root_fd);
+
+/* Add "<path>\t<commit>" for each of `skips` that has gone on so from what was kept, which is that commit. */
+void ews_submodule_heads_list_moved(struct ews_strv *out, const struct ews_session *session,
+				    const struct ews_skips *skips);
 
 #endif

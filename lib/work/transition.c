@@ -57,6 +57,7 @@ void ews_transition_result_release(struct ews_transition_result *result)
 	ews_strv_release(&result->errors);
 	ews_strv_release(&result->lost_attrs);
 	ews_strv_release(&result->not_covered);
+	ews_strv_release(&result->moved);
 	ews_strv_release(&result->since);
 	ews_strv_release(&result->stays);
 	ews_strv_release(&result->expired);

@@ -50,6 +50,7 @@ struct ews_transition_result {
 	struct ews_strv errors; /* "<path>\t<why>": what differs after all */
 	struct ews_strv lost_attrs; /* "<path>\t<attribute>": may not be set here */
 	struct ews_strv not_covered; /* "<path>\t<why>": the target never had it, so it was not looked at */
+	struct ews_strv moved; /* "<path>\t<commit>": repositories in a project that have gone on from that commit since the session began */
 	struct ews_strv expired; /* "<path>\t<why>": what can't come back, since trash holds it no longer */
 	struct ews_strv since; /* paths that somebody changed since the step that is undone, or was killed; kept like all else */
 	struct ews_strv stays; /* what a step had renamed away and does not come back, though the step is taken back */
@@ -63,11 +64,12 @@ struct ews_transition_result {
 	bool had_damaged_head; /* in that */
 };
 
-#define EWS_TRANSITION_RESULT_INIT                                                                                  \
-	{                                                                                                           \
-		.restored = EWS_STRV_INIT, .deleted = EWS_STRV_INIT, .kept = EWS_STRV_INIT,                         \
-		.errors = EWS_STRV_INIT, .lost_attrs = EWS_STRV_INIT, .not_covered = EWS_STRV_INIT,                 \
-		.since = EWS_STRV_INIT, .expired = EWS_STRV_INIT, .stays = EWS_STRV_INIT, .branches = EWS_STRV_INIT \
+#define EWS_TRANSITION_RESULT_INIT                                                                                \
+	{                                                                                                         \
+		.restored = EWS_STRV_INIT, .deleted = EWS_STRV_INIT, .kept = EWS_STRV_INIT,                       \
+		.errors = EWS_STRV_INIT, .lost_attrs = EWS_STRV_INIT, .not_covered = EWS_STRV_INIT,               \
+		.moved = EWS_STRV_INIT, .since = EWS_STRV_INIT, .expired = EWS_STRV_INIT, .stays = EWS_STRV_INIT, \
+		.branches = EWS_STRV_INIT                                                                         \
 	}
 
 /*
