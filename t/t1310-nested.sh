@@ -203,6 +203,16 @@ test_expect_success 'P8: in place run says so as well, and what takes it back' '
 	head=$(git -C m/own rev-parse HEAD) && (cd m && git ews run --guard=off --method in-place --end -- sh -c "cd own && git commit -q --allow-empty -m further") >out 2>err && test_grep "left out: own/.git (repository-moved)" err && sed -n "s/^note: a repository has moved on; .*: git/git/p" err >back && sh back && test "$(git -C m/own rev-parse HEAD)" = "$head"
 '
 
+test_expect_success 'P3, P8: in place one that is gone is named: its files come back, and it does not' '
+	placed_project g && for how in deinit rm own; do
+		start_ws g --method in-place "g$how" && case $how in deinit) git -C g submodule --quiet deinit -f sub ;; rm) git -C g rm -qrf sub ;; own) rm -rf g/own/.git ;; esac && git -C g ews diff >out 2>err && git -C g ews revert >out 2>plain && test_grep "Status: Verified" out &&
+		case $how in
+		own) test_grep "not in the patch: own/.git (repository-gone)" err && test_grep "not looked at: own/.git (repository-gone)" plain && test_grep "not looked at: sub/.git (repository)" plain ;;
+		*) test_grep "not in the patch: sub/inner/.git (repository-gone)" err && for f in err plain; do test_grep ": sub/.git (repository-gone)" $f && ! test_grep "own.*gone" $f || return 1; done && test_path_is_file g/sub/inner/f ;;
+		esac && git -C g ews end >out 2>err && test_grep "Kept: nothing, for no file differed" out && rm -rf g/sub && git -C g checkout -qf . && git -C g submodule --quiet update --init --recursive sub || return 1
+	done
+'
+
 test_expect_success 'a snapshot that holds a submodule goes into a directory' '
 	start_ws p t && git -C p ews snapshot restore t --to "$PWD/to" >out && test_grep "Status: Verified" out && test_path_is_dir to/sub && test_path_is_file to/top && git -C p ews end t
 '

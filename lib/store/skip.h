@@ -34,6 +34,9 @@ enum ews_skip_reason {
 	EWS_SKIP_HOLLOW, /* a ".git" that is no git directory: what it stands beside is looked at */
 };
 
+/* What is said of a repository that is none any more, beside files that are looked at; nothing was left out there. */
+#define EWS_SKIP_REPOSITORY_GONE "repository-gone"
+
 struct ews_skip {
 	const char *path; /* the whole subtree below it is left out as well */
 	enum ews_skip_reason reason;

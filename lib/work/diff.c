@@ -493,6 +493,13 @@ static bool never_came(const struct ews_diff *diff, const char *path)
 	return is_copys && !ews_entries_has_below(&diff->to.content.scan.entries, path);
 }
 
+/* Was it a git directory beside files that are looked at, of which nothing is left? A twin never had that of the project. */
+static bool is_gone(const struct ews_diff *diff, const struct ews_skip *then)
+{
+	return diff->is_of_one_place && ews_skip_is_git_dir(then) &&
+	       !ews_skips_covering(&diff->to.content.scan.skips, then->path);
+}
+
 void ews_diff_list_left_out(const struct ews_diff *diff, ews_diff_left_out_fn *fn, void *payload)
 {
 	const struct ews_skips *from = &diff->from.content.scan.skips, *to = &diff->to.content.scan.skips;
@@ -508,6 +515,8 @@ void ews_diff_list_left_out(const struct ews_diff *diff, ews_diff_left_out_fn *f
 		const struct ews_skip *skip = &from->items[i];
 		EWS_CLEANUP(free) char *words = NULL;
 
+		if (is_gone(diff, skip))
+			fn(payload, skip, EWS_SKIP_REPOSITORY_GONE, false);
 		if (!ews_skip_is_unseen(skip->reason) || ews_skips_unseen(to, skip->path))
 			continue;
 		words = ews_strfmt("%s before", ews_skip_word(skip->reason));

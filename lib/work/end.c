@@ -312,6 +312,18 @@ static int find_reverts_first(bool *out, const struct ews_session *session, cons
 	return 0;
 }
 
+/* Has a repository in the project moved on, or is one none any more? No snapshot has that. */
+static bool has_other_repositories(const struct ews_transition_result *put)
+{
+	for (size_t i = 0; i < put->not_covered.n; i++) {
+		const char *tab = strchr(put->not_covered.items[i], '\t');
+
+		if (tab && !strcmp(tab + 1, EWS_SKIP_REPOSITORY_GONE))
+			return true;
+	}
+	return put->moved.n;
+}
+
 /* In place the project is put back before the session lets go of it; what was there is the revert's to keep. */
 static int revert_first(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
 {
@@ -326,8 +338,7 @@ static int revert_first(struct ews_end_result *out, struct ews_session *session,
 	rc = ews_revert(&out->reverted, session, &revert);
 	if (rc < 0)
 		return rc;
-	/* A repository that has moved on is in no snapshot. */
-	out->differs = out->reverted.put.kept_snapshot || out->reverted.put.moved.n;
+	out->differs = out->reverted.put.kept_snapshot || has_other_repositories(&out->reverted.put);
 	if (out->reverted.put.kept_snapshot)
 		out->kept_snapshot = ews_strdup(out->reverted.put.kept_snapshot);
 	return 0;

@@ -149,6 +149,12 @@ static void name_mounts(struct ews_transition_result *out, const struct ews_shif
 			ews_path_line_add(&out->not_covered, skips->items[i].path, ews_skip_word(EWS_SKIP_MOUNTED));
 }
 
+/* Was it a git directory in the project, of which nothing is left? Its files are put back, it is not. */
+static bool is_gone(const struct ews_shift *shift, const struct ews_skip *then, const struct ews_skip *now)
+{
+	return !now && ews_shift_is_in_project(shift) && ews_skip_is_git_dir(then);
+}
+
 static void name_left_out(struct ews_transition_result *out, const struct ews_shift *shift,
 			  const struct ews_content *after)
 {
@@ -164,7 +170,9 @@ static void name_left_out(struct ews_transition_result *out, const struct ews_sh
 		/* Where a submodule stands now is what matters: that nothing brings back. */
 		if (ews_skip_is_gits(reason) && now && ews_skip_is_gits(now->reason))
 			reason = now->reason;
-		ews_path_line_add(&out->not_covered, path, ews_skip_word(reason));
+		ews_path_line_add(&out->not_covered, path,
+				  is_gone(shift, &skips->items[i], now) ? EWS_SKIP_REPOSITORY_GONE
+									: ews_skip_word(reason));
 	}
 }
 
