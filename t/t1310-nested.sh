@@ -213,6 +213,16 @@ test_expect_success 'P3, P8: in place one that is gone is named: its files come 
 	done
 '
 
+test_expect_success 'P8: in place end --branch has the commits of submodules as git add would, and names those that it has not' '
+	placed_project b && git -C b submodule --quiet update --init bare && start_ws b --method in-place b && git -C b submodule --quiet deinit -f bare && git -C b/sub commit -q --allow-empty -m further && git -C b/own commit -q --allow-empty -m further && git -C b submodule --quiet add "$PWD/b-inner" fresh &&
+	git -C b/fresh commit -q --allow-empty -m further && git init -q b/late && git -C b/late commit -q --allow-empty -m late && for m in sub fresh; do git -C "b/$m" rev-parse HEAD || return 1; done >want && git -C b rev-parse HEAD:bare >>want && git -C b ews end --no-revert --branch has 2>err &&
+	for m in sub fresh bare; do git -C b rev-parse "has:$m" || return 1; done >got && test_cmp want got && grep "not on the branch" err >got && printf "warning: not on the branch: %s\n" "late (repository)" "own (repository-moved)" >want && test_cmp want got && git -C b diff --name-only HEAD has >got && printf "%s\n" .gitmodules fresh sub >want && test_cmp want got
+'
+
+test_expect_success 'P8: of one that has ended nobody knows the commits of submodules any more: those that moved are named' '
+	git -C b/sub commit -q --allow-empty -m "since then" && git -C b ews end --branch late b 2>err && test_grep "not on the branch: sub (repository-moved)" err && git -C b rev-parse late:sub >got && git -C b rev-parse HEAD:sub >want && test_cmp want got
+'
+
 test_expect_success 'a snapshot that holds a submodule goes into a directory' '
 	start_ws p t && git -C p ews snapshot restore t --to "$PWD/to" >out && test_grep "Status: Verified" out && test_path_is_dir to/sub && test_path_is_file to/top && git -C p ews end t
 '

@@ -496,7 +496,8 @@ static int drop_hidden(struct ews_strv *left_out, struct ews_session *session, s
 	if (ews_snapshot_find(&base, repo, session->state.base_snapshot) < 0 ||
 	    ews_snapshot_content(&then, repo, &base) < 0)
 		ews_error_clear();
-	return ews_hidden_drop(left_out, content, session, &staged->index, &result->stored, &then);
+	return ews_hidden_drop(left_out, content, session, staged->workspace_fd, &staged->index, &result->stored,
+			       &then);
 }
 
 /* Give `content` the ids that git would store it under: what only came out of the store goes back in as it lies there. */

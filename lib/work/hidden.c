@@ -13,6 +13,7 @@
 #include "base/path_line.h"
 #include "store/ignore.h"
 #include "work/rules.h"
+#include "work/submodule_head.h"
 
 #define GITIGNORE ".gitignore"
 
@@ -64,13 +65,17 @@ static void leave(struct walk *walk)
 	ews_ignore_free(walk->levels[--walk->n].rules);
 }
 
-/* Files of nested repositories are looked at, their git directories are not. */
-static bool is_repository(const struct ews_skips *skips, const char *dir)
+/*
+ * What was left out of the repository in `dir`: of one that was there when the session began the git directory alone, of one that
+ * came since all. NULL: there is none.
+ */
+static const struct ews_skip *find_repository(const struct ews_skips *skips, const char *dir)
 {
 	EWS_CLEANUP(free) char *path = ews_path_join(dir, ".git");
 	const struct ews_skip *skip = ews_skips_covering(skips, path);
+	bool is_its = skip && (!strcmp(skip->path, path) || !strcmp(skip->path, dir));
 
-	return skip && !strcmp(skip->path, path) && ews_skip_is_repository(skip->reason);
+	return is_its && ews_skip_is_repository(skip->reason) ? skip : NULL;
 }
 
 /*
@@ -103,7 +108,7 @@ static int find_hidden(uint8_t *why, struct ews_repo *repo, struct ews_ignore *r
 		if (ews_ignore_match(walk.levels[walk.n - 1].rules, path, is_dir)) {
 			why[i] = reason = EWS_SKIP_IGNORED;
 			hidden = path;
-		} else if (is_dir && is_repository(skips, path)) {
+		} else if (is_dir && find_repository(skips, path)) {
 			reason = EWS_SKIP_REPOSITORY;
 			hidden = path;
 		} else if (is_dir) {
@@ -121,17 +126,34 @@ static bool is_tracked(const char *path, const struct ews_index *index, const st
 	return ews_index_find(index, path) || (entry && entry->type != EWS_ENTRY_DIR);
 }
 
-/* A submodule is at the commit that the index names, else at the one that is committed. Is it one? */
-static bool take_submodule(struct ews_entry *entry, const struct ews_index *index, const struct ews_entries *stored)
+/*
+ * What git knows as a submodule is one, whatever of it is there: as 'git add' would have it at the commit at which it stands in the
+ * directory that is open as `root_fd`, else at the one that the index names, or that is committed. Is it one? `has_head`: at
+ * the first.
+ */
+static bool take_submodule(bool *has_head, struct ews_entry *entry, const struct ews_skip *repository,
+			   struct ews_odb *odb, int root_fd, const struct ews_index *index,
+			   const struct ews_entries *stored)
 {
 	const struct ews_index_entry *ie = ews_index_find(index, entry->path);
-	const struct ews_entry *was = ews_entries_find(stored, entry->path);
+	const struct ews_entry *was = !ie && repository ? ews_entries_find(stored, entry->path) : NULL;
+	bool is_marked = ie && (ie->is_skip_worktree || ie->is_assumed_unchanged);
 
 	if (ie ? ie->mode != EWS_MODE_GITLINK : !was || was->type != EWS_ENTRY_GITLINK)
 		return false;
 	entry->type = EWS_ENTRY_GITLINK;
 	entry->oid = ie ? ie->oid : was->oid;
+	*has_head = repository && root_fd >= 0 && !is_marked &&
+		    ews_submodule_head_read(&entry->oid, odb, root_fd, entry->path);
 	return true;
+}
+
+/* Is there what git could take a commit of, which came since, or stands elsewhere than it did? */
+static bool is_new_or_moved(const struct ews_skip *repository, const char *dir, const struct ews_skips *then)
+{
+	bool is_whole = !strcmp(repository->path, dir);
+
+	return repository->reason == EWS_SKIP_REPOSITORY_MOVED || (is_whole && !find_repository(then, dir));
 }
 
 /* What git does not see now, and what it did not see when the session began: by what stood there, and the rules of that time. */
@@ -149,7 +171,7 @@ static int find_both(uint8_t *why, uint8_t *why_then, const struct ews_session *
 	return rc < 0 ? rc : find_hidden(why_then, repo, rules, base);
 }
 
-int ews_hidden_drop(struct ews_strv *out, struct ews_content *content, const struct ews_session *session,
+int ews_hidden_drop(struct ews_strv *out, struct ews_content *content, const struct ews_session *session, int root_fd,
 		    const struct ews_index *index, const struct ews_entries *stored, const struct ews_content *base)
 {
 	struct ews_entries *now = &content->scan.entries;
@@ -166,15 +188,21 @@ int ews_hidden_drop(struct ews_strv *out, struct ews_content *content, const str
 		bool is_dir = entry->type == EWS_ENTRY_DIR;
 		bool is_same = was && (ews_entry_equal_in_git(was, entry) || (is_dir && ews_entry_is_dir(was)));
 		bool is_hidden = was ? why_then[was - then->items] && (why[i] || is_same) : why[i];
+		const struct ews_skip *repository =
+			ews_entry_is_dir(entry) ? find_repository(&content->scan.skips, entry->path) : NULL;
+		bool has_head = false;
 
-		if (is_dir && is_repository(&content->scan.skips, entry->path) && take_submodule(entry, index, stored))
+		if (ews_entry_is_dir(entry) &&
+		    take_submodule(&has_head, entry, repository, session->repo->odb, root_fd, index, stored))
 			submodule = entry->path;
 		else if (submodule && ews_path_is_inside(entry->path, submodule))
 			is_hidden = true;
 		is_hidden = is_hidden && !is_tracked(entry->path, index, stored);
 		if (is_hidden && !is_same && !(named && ews_path_is_inside(entry->path, named))) {
-			ews_path_line_add(out, entry->path, ews_skip_word(why[i]));
+			ews_path_line_add(out, entry->path, ews_skip_word(why[i] ? why[i] : EWS_SKIP_REPOSITORY));
 			named = is_dir ? entry->path : NULL;
+		} else if (repository && !has_head && is_new_or_moved(repository, entry->path, &base->scan.skips)) {
+			ews_path_line_add(out, entry->path, ews_skip_word(repository->reason));
 		}
 		/* A directory alone is nothing to git; in one that is hidden may be what it tracks. */
 		if (!is_hidden || is_dir)
