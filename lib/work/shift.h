@@ -120,6 +120,20 @@ size_t ews_shift_name_strange(struct ews_transition_result *out, const struct ew
 int ews_shift_adopt(struct ews_shift *shift, struct ews_strv *differences);
 /* In place git's own lock says that git is at work, or was killed; which of the two only a person knows. */
 int ews_shift_refuse_locked(const struct ews_shift *shift);
+int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shift, int root_fd);
+/* The paths are staged as well: forward as they stand, backward as they were staged before. */
+int ews_shift_write_index(const struct ews_shift *shift);
+/* The directory itself has a mode as well. */
+bool ews_shift_differs_in_root(const struct ews_shift *shift, const struct ews_content *content);
+/* And attributes, an access list among them. */
+bool ews_shift_differs_in_root_xattrs(const struct ews_shift *shift, const struct ews_content *content);
+/* Does the directory itself belong to somebody else than it shall? */
+bool ews_shift_differs_in_root_owner(const struct ews_shift *shift, const struct ews_content *content);
+
+/* shift_branch.c: branches that move with it. */
+
+/* In place: is the branch that HEAD is to be on elsewhere than it was? */
+bool ews_shift_branch_differs(const struct ews_shift *shift);
 /* The branch has to be where the step left it; one that was killed leaves it where it is. */
 int ews_shift_refuse_moved_on(const struct ews_shift *shift);
 /*
@@ -134,9 +148,8 @@ int ews_shift_refuse_blocked(struct ews_transition_result *out, struct ews_shift
  * on with since, or that another work tree stands on, stays and is named.
  */
 int ews_shift_plan_branches(struct ews_transition_result *out, struct ews_shift *shift);
-int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shift, int root_fd);
-/* The paths are staged as well: forward as they stand, backward as they were staged before. */
-int ews_shift_write_index(const struct ews_shift *shift);
+/* Put back what is written down of such branches, and the one that HEAD is to be on. */
+int ews_shift_restore_branches(const struct ews_shift *shift);
 /* Say in the step which commit it makes, or made (`after` none: not yet), on which branch. */
 void ews_shift_set_commit(struct ews_step *step, const char *branch, const struct ews_oid *before,
 			  const struct ews_oid *after);
@@ -148,13 +161,6 @@ void ews_shift_leave_branch(struct ews_step *step);
  */
 int ews_shift_complete_commit(struct ews_repo *repo, struct ews_step *step);
 int ews_shift_move_branch(const struct ews_shift *shift);
-bool ews_shift_branch_differs(const struct ews_shift *shift);
-/* The directory itself has a mode as well. */
-bool ews_shift_differs_in_root(const struct ews_shift *shift, const struct ews_content *content);
-/* And attributes, an access list among them. */
-bool ews_shift_differs_in_root_xattrs(const struct ews_shift *shift, const struct ews_content *content);
-/* Does the directory itself belong to somebody else than it shall? */
-bool ews_shift_differs_in_root_owner(const struct ews_shift *shift, const struct ews_content *content);
 
 /* shift_proof.c */
 

@@ -1,0 +1,485 @@
+/*
+ * Transitions of branches: the one that HEAD is on, those that it has left, and one that a step commits to.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/shift.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/str.h"
+#include "store/litter.h"
+#include "work/branch.h"
+#include "work/head.h"
+#include "work/stage.h"
+#include "work/transition.h"
+
+/*
+ * In place HEAD is mostly on a branch, which then is part of the state. Gives the branch and
+ * where it is now (none: nowhere); false when there is no branch, or it is where it was. A symbolic one moves the ref that it leads
+ * to, where it led to that then; else it is put back itself, or a branch that is another's would move. Older snapshots don't say.
+ * What is broken, or leads in a circle, is never where it was: start refuses that, and nobody could make a commit.
+ */
+static bool find_moved_branch(char **branch, struct ews_oid *now, const struct ews_shift *shift)
+{
+	EWS_CLEANUP(free) char *name = ews_shift_is_in_project(shift) ? ews_head_branch(&shift->target.git) : NULL;
+	EWS_CLEANUP(free) char *last = NULL;
+	const char *then = shift->opts->target->branch;
+	bool leads_elsewhere, is_broken;
+	int rc;
+
+	*now = (struct ews_oid)EWS_OID_NONE;
+	if (!name)
+		return false;
+	rc = ews_odb_ref_follow(now, &last, shift->repo->odb, name);
+	if (rc < 0)
+		ews_error_clear();
+	is_broken = rc == EWS_EGIT;
+	leads_elsewhere = then && *then && strcmp(then, last) != 0;
+	if (!is_broken && ews_oid_equal(now, &shift->opts->target->head) &&
+	    !(leads_elsewhere && strcmp(last, name) != 0))
+		return false;
+	*branch = leads_elsewhere ? ews_steal(&name) : ews_steal(&last);
+	return true;
+}
+
+bool ews_shift_branch_differs(const struct ews_shift *shift)
+{
+	EWS_CLEANUP(free) char *branch = NULL;
+	struct ews_oid now;
+
+	return find_moved_branch(&branch, &now, shift);
+}
+
+/* Does the present HEAD lead to the branch? Then the snapshot of the present state says where that is. */
+static bool is_headed(const struct ews_shift *shift, const char *branch)
+{
+	EWS_CLEANUP(free) char *first = ews_head_branch(&shift->now.git);
+	EWS_CLEANUP(free) char *last = ews_head_last_ref(shift->repo, &shift->now.git);
+
+	return (first && !strcmp(first, branch)) || (last && !strcmp(last, branch));
+}
+
+/* The path of another work tree that stands on a branch that HEAD has left; NULL: none does. The caller frees it. */
+static char *find_other_tree(const struct ews_shift *shift, const char *branch)
+{
+	return is_headed(shift, branch) ? NULL : ews_branch_other_tree(shift->repo, branch);
+}
+
+/* Is the line about another branch than `payload`? */
+static bool is_of_another(void *payload, const char *line)
+{
+	const char *rest = ews_str_after(line, payload);
+
+	return !rest || *rest != ' ';
+}
+
+/* An earlier try may have been about to move it. */
+static void leave_branch(struct ews_step *step, char *branch)
+{
+	ews_strv_filter(&step->branches_moving, is_of_another, branch);
+}
+
+static int refuse_other_tree(struct ews_transition_result *out, struct ews_shift *shift, char *branch)
+{
+	EWS_CLEANUP(free) char *tree = find_other_tree(shift, branch);
+	const struct ews_oid *head = &shift->opts->target->head;
+
+	if (!tree)
+		return 0;
+	if (shift->opts->is_retry && !ews_oid_is_none(head)) {
+		leave_branch(shift->step, branch);
+		ews_gitstate_set_head(&shift->target.git, head);
+		ews_strv_addf(&out->errors, "HEAD\ton no branch: the work tree '%s' stands on '%s'", tree, branch);
+		return 0;
+	}
+	ews_error(EWS_ECONFLICT, "cannot put '%s' back: the work tree '%s' stands on it", branch, tree);
+	ews_error_hint("nothing was changed; 'git branch -m %s <other name>' leaves it that, with its commits",
+		       ews_str_after(branch, EWS_REF_BRANCHES));
+	return EWS_ECONFLICT;
+}
+
+int ews_shift_refuse_blocked(struct ews_transition_result *out, struct ews_shift *shift)
+{
+	EWS_CLEANUP(free) char *branch = NULL;
+	EWS_CLEANUP(free) char *other = NULL;
+	struct ews_oid now;
+	int rc;
+
+	if (!ews_shift_moves_git(shift) || !find_moved_branch(&branch, &now, shift))
+		return 0;
+	if (!ews_oid_is_none(&now))
+		return refuse_other_tree(out, shift, branch);
+	rc = ews_odb_ref_in_way(&other, shift->repo->odb, branch);
+	if (rc < 0 || !other)
+		return rc;
+	if (shift->opts->is_retry) {
+		ews_gitstate_set_head(&shift->target.git, &shift->opts->target->head);
+		ews_strv_addf(&out->errors, "HEAD\ton no branch: '%s' is in the way of '%s'", other, branch);
+		return 0;
+	}
+	ews_error(EWS_ECONFLICT, "cannot put '%s' back: '%s' is in its way", branch, other);
+	ews_error_hint("nothing was changed; 'git branch -m %s <other name>' makes room",
+		       ews_str_after(other, EWS_REF_BRANCHES));
+	return EWS_ECONFLICT;
+}
+
+/* "<branch> <old id> <new id>" */
+static int read_move(char **name, struct ews_oid *before, struct ews_oid *after, const char *text)
+{
+	const char *first = strchr(text, ' ');
+	const char *second = first ? strchr(first + 1, ' ') : NULL;
+
+	if (!second || !ews_str_begins(text, EWS_REF_BRANCHES))
+		return ews_error(EWS_EDAMAGED, "the step names a branch that makes no sense");
+	*name = ews_strndup(text, (size_t)(first - text));
+	if (ews_oid_parse_or_none(before, first + 1, (size_t)(second - first - 1)) < 0)
+		return EWS_EDAMAGED;
+	return ews_oid_parse_or_none(after, second + 1, strlen(second + 1));
+}
+
+/* The same text; the caller frees it. */
+static char *format_move(const char *branch, const struct ews_oid *before, const struct ews_oid *after)
+{
+	char old[EWS_OID_HEX_MAX] = "0", new[EWS_OID_HEX_MAX] = "0";
+
+	if (!ews_oid_is_none(before))
+		ews_oid_hex(old, before);
+	if (!ews_oid_is_none(after))
+		ews_oid_hex(new, after);
+	return ews_strfmt("%s %s %s", branch, old, new);
+}
+
+static const char *where(char hex[EWS_OID_HEX_MAX], const struct ews_oid *oid)
+{
+	return ews_oid_is_none(oid) ? "nowhere" : ews_oid_hex(hex, oid);
+}
+
+static void name_move(struct ews_transition_result *out, const char *branch, const struct ews_oid *from,
+		      const struct ews_oid *to)
+{
+	char old[EWS_OID_HEX_MAX], new[EWS_OID_HEX_MAX];
+
+	ews_strv_addf(&out->branches, "'%s' goes from %s back to %s", branch, where(old, from), where(new, to));
+}
+
+/* Write down that a branch moves, unless an earlier try did: where it was then is what the turn back wants. */
+static void plan_move(struct ews_transition_result *out, struct ews_step *step, char *branch,
+		      const struct ews_oid *from, const struct ews_oid *to)
+{
+	EWS_CLEANUP(free) char *line = format_move(branch, from, to);
+	bool is_planned = false;
+
+	if (ews_oid_equal(from, to))
+		return;
+	for (size_t i = 0; i < step->branches_moving.n && !is_planned; i++)
+		is_planned = !is_of_another(branch, step->branches_moving.items[i]);
+	if (!is_planned)
+		ews_strv_add(&step->branches_moving, line);
+	name_move(out, branch, from, to);
+}
+
+/*
+ * Why must a branch that is at `now`, and was moved to `put` when the step turned before, not go back to where it was? NULL: it may.
+ * The caller frees it.
+ */
+static int find_why_stays(char **why, const struct ews_shift *shift, const char *branch, const struct ews_oid *now,
+			  const struct ews_oid *put)
+{
+	EWS_CLEANUP(free) char *other = NULL;
+	int rc;
+
+	if (ews_oid_is_none(now)) {
+		rc = ews_odb_ref_in_way(&other, shift->repo->odb, branch);
+		*why = other ? ews_strfmt("'%s' is in its way", other) : NULL;
+		return rc;
+	}
+	if (!ews_oid_equal(now, put) && !is_headed(shift, branch)) {
+		*why = ews_strdup("it has moved on since");
+		return 0;
+	}
+	other = find_other_tree(shift, branch);
+	*why = other ? ews_strfmt("the work tree '%s' stands on it", other) : NULL;
+	return 0;
+}
+
+/* A branch that the step moved when it turned before. Of one that was nowhere then there is nothing to bring back. */
+static int plan_move_back(struct ews_transition_result *out, const struct ews_shift *shift, char *branch,
+			  const struct ews_oid *was, const struct ews_oid *put)
+{
+	EWS_CLEANUP(free) char *why = NULL;
+	struct ews_oid now = EWS_OID_NONE;
+	char hex[EWS_OID_HEX_MAX], was_hex[EWS_OID_HEX_MAX];
+	int rc = ews_odb_ref_read(&now, shift->repo->odb, branch);
+
+	if (rc < 0)
+		ews_error_clear();
+	if (ews_oid_is_none(was) || ews_oid_equal(&now, was))
+		return 0;
+	rc = find_why_stays(&why, shift, branch, &now, put);
+	if (rc < 0)
+		return rc;
+	if (!why) {
+		plan_move(out, shift->step, branch, &now, was);
+		return 0;
+	}
+	leave_branch(shift->step, branch);
+	ews_strv_addf(&out->branches, "'%s' was at %s, and stays at %s: %s", branch, where(was_hex, was),
+		      where(hex, &now), why);
+	return 0;
+}
+
+/* What an earlier try did is to be told as well. */
+static int name_moved(struct ews_transition_result *out, const struct ews_shift *shift)
+{
+	const struct ews_strv *moving = &shift->step->branches_moving;
+	int rc = 0;
+
+	for (size_t i = 0; i < moving->n && rc == 0; i++) {
+		EWS_CLEANUP(free) char *branch = NULL;
+		struct ews_oid from, to, now = EWS_OID_NONE;
+
+		rc = read_move(&branch, &from, &to, moving->items[i]);
+		if (rc == 0 && ews_odb_ref_read(&now, shift->repo->odb, branch) < 0)
+			ews_error_clear();
+		if (rc == 0 && ews_oid_equal(&now, &to))
+			name_move(out, branch, &from, &to);
+	}
+	return rc;
+}
+
+/* The branch that HEAD is to be on, where that moves and HEAD has left it. */
+static void plan_left_branch(struct ews_transition_result *out, const struct ews_shift *shift)
+{
+	EWS_CLEANUP(free) char *branch = NULL;
+	struct ews_oid now;
+
+	if (find_moved_branch(&branch, &now, shift) && ews_str_begins(branch, EWS_REF_BRANCHES) &&
+	    !ews_oid_is_none(&now) && !is_headed(shift, branch))
+		plan_move(out, shift->step, branch, &now, &shift->opts->target->head);
+}
+
+/* Is HEAD to be on the branch? Then that goes where the target says. */
+static bool is_to_be_headed(const struct ews_shift *shift, const char *branch)
+{
+	EWS_CLEANUP(free) char *first = ews_head_branch(&shift->target.git);
+	const char *last = shift->opts->target->branch;
+
+	return first && (!strcmp(first, branch) || (last && !strcmp(last, branch)));
+}
+
+int ews_shift_plan_branches(struct ews_transition_result *out, struct ews_shift *shift)
+{
+	const struct ews_strv *moved = &shift->step->branches;
+	int rc;
+
+	if (!ews_shift_moves_git(shift))
+		return 0;
+	shift->brings_back = shift->brings_back || moved->n > 0;
+	rc = name_moved(out, shift);
+	if (rc == 0)
+		plan_left_branch(out, shift);
+	for (size_t i = 0; i < moved->n && rc == 0; i++) {
+		EWS_CLEANUP(free) char *branch = NULL;
+		struct ews_oid was, put;
+
+		rc = read_move(&branch, &was, &put, moved->items[i]);
+		if (rc == 0 && !is_to_be_headed(shift, branch))
+			rc = plan_move_back(out, shift, branch, &was, &put);
+	}
+	return rc;
+}
+
+/* What is written down of branches that HEAD has left. */
+static int move_branches(const struct ews_shift *shift)
+{
+	const struct ews_strv *moving = &shift->step->branches_moving;
+	int rc = 0;
+
+	for (size_t i = 0; i < moving->n && rc == 0; i++) {
+		EWS_CLEANUP(free) char *branch = NULL;
+		struct ews_oid from, to, now = EWS_OID_NONE;
+
+		rc = read_move(&branch, &from, &to, moving->items[i]);
+		if (rc < 0)
+			return rc;
+		if (ews_odb_ref_read(&now, shift->repo->odb, branch) < 0)
+			ews_error_clear();
+		if (ews_oid_equal(&now, &to))
+			continue;
+		if (shift->opts->is_retry)
+			ews_litter_sweep_ref(shift->repo->odb, branch);
+		rc = ews_odb_ref_swap(shift->repo->odb, branch, &from, &to);
+		/* Since it was killed somebody went on with it: where HEAD is to be, that is seen to; else it is his. */
+		if (rc == EWS_ESTALE && shift->opts->is_retry) {
+			ews_error_clear();
+			rc = 0;
+		}
+		if (rc < 0)
+			return ews_error_wrap("cannot put '%s' back", branch);
+	}
+	return rc;
+}
+
+/* A branch that leads nowhere can't be moved: what says so goes, and what is packed holds again. 1: that is where it has to be. */
+static int clear_branch(struct ews_oid *now, const struct ews_shift *shift, const char *branch)
+{
+	int rc = ews_odb_ref_clear(shift->repo->odb, branch);
+
+	if (rc > 0 && ews_odb_ref_read(now, shift->repo->odb, branch) < 0)
+		ews_error_clear();
+	return rc < 0 ? rc : ews_oid_equal(now, &shift->opts->target->head);
+}
+
+/* Where it was is in the snapshot of the present state, or written down in the step, so nothing is lost by moving it. */
+static int restore_branch(const struct ews_shift *shift)
+{
+	const struct ews_oid *head = &shift->opts->target->head;
+	EWS_CLEANUP(free) char *branch = NULL;
+	struct ews_oid now;
+	int rc;
+
+	if (!find_moved_branch(&branch, &now, shift))
+		return 0;
+	if (shift->opts->is_retry)
+		ews_litter_sweep_ref(shift->repo->odb, branch);
+	rc = ews_oid_is_none(&now) ? clear_branch(&now, shift, branch) : 0;
+	if (rc == 0)
+		rc = ews_odb_ref_swap(shift->repo->odb, branch, &now, head);
+	return rc < 0 ? ews_error_wrap("cannot put '%s' back", branch) : 0;
+}
+
+int ews_shift_restore_branches(const struct ews_shift *shift)
+{
+	int rc = move_branches(shift);
+
+	return rc < 0 ? rc : restore_branch(shift);
+}
+
+/* A branch that was moved by a commit of the step. */
+struct moved_branch {
+	char *name;
+	struct ews_oid from, to; /* where it is to be now, and where it goes */
+	bool is_there; /* already */
+};
+
+static void release_moved_branch(struct moved_branch *branch)
+{
+	free(branch->name);
+}
+
+EWS_CLEANUP_DEFINE(moved_branch, struct moved_branch, release_moved_branch)
+
+/* Whoever was killed right after his commit could not write it down. Returns as ews_stage_find_commit(). */
+static int find_made(struct ews_oid *before, struct ews_oid *after, const struct ews_step *step, const char *branch,
+		     struct ews_repo *repo)
+{
+	struct ews_stage_commit commit = {
+		.step_id = step->id, .branch = branch, .before = *before, .after = EWS_OID_NONE
+	};
+	int rc = ews_stage_find_commit(&commit, repo);
+
+	if (rc == 1) {
+		*before = commit.before;
+		*after = commit.after;
+	}
+	return rc;
+}
+
+void ews_shift_set_commit(struct ews_step *step, const char *branch, const struct ews_oid *before,
+			  const struct ews_oid *after)
+{
+	free(step->commit);
+	step->commit = format_move(branch, before, after);
+}
+
+void ews_shift_leave_branch(struct ews_step *step)
+{
+	free(step->commit);
+	step->commit = NULL;
+}
+
+int ews_shift_complete_commit(struct ews_repo *repo, struct ews_step *step)
+{
+	EWS_CLEANUP(free) char *branch = NULL;
+	struct ews_oid before, after, now = EWS_OID_NONE;
+	int rc = read_move(&branch, &before, &after, step->commit);
+
+	if (rc < 0 || !ews_oid_is_none(&after))
+		return rc < 0 ? rc : 1;
+	rc = find_made(&before, &after, step, branch, repo);
+	if (rc == 0)
+		return 0;
+	if (ews_odb_ref_read(&now, repo->odb, branch) < 0 || rc < 0)
+		ews_error_clear();
+	/* Its user may have taken it back himself. */
+	if (ews_oid_equal(&now, &before))
+		return 0;
+	if (rc == 1 && ews_oid_equal(&now, &after))
+		ews_shift_set_commit(step, branch, &before, &after);
+	else
+		ews_shift_leave_branch(step);
+	return 1;
+}
+
+/* Which branch goes where with the step; `name` NULL when none does. */
+static int find_commit(struct moved_branch *out, const struct ews_shift *shift)
+{
+	const struct ews_step *step = shift->step;
+	EWS_CLEANUP(free) char *head = NULL;
+	struct ews_oid before, after, tip, now = EWS_OID_NONE;
+	bool back = step->state == EWS_STEP_UNDOING;
+	int made, rc;
+
+	if (!step->commit || !*step->commit || shift->session || step->state == EWS_STEP_PLANNED)
+		return 0;
+	rc = read_move(&out->name, &before, &after, step->commit);
+	if (rc < 0)
+		return rc;
+	made = ews_oid_is_none(&after) ? find_made(&before, &after, step, out->name, shift->repo) : 1;
+	if (made == 0) {
+		free(out->name);
+		out->name = NULL;
+		return 0;
+	}
+	if (ews_odb_ref_read(&now, shift->repo->odb, out->name) < 0)
+		ews_error_clear();
+	out->from = back ? after : before;
+	out->to = back ? before : after;
+	out->is_there = ews_oid_equal(&now, &out->to);
+	rc = ews_stage_branch(&head, &tip, shift->repo);
+	ews_error_clear();
+	if (made == 1 && rc == 0 && !strcmp(head, out->name) && (out->is_there || ews_oid_equal(&now, &out->from)))
+		return 0;
+	ews_error(EWS_ESTALE, "'%s' is no longer the branch that was committed to, as it was then", out->name);
+	ews_error_hint("'git revert' takes a commit back that others stand on");
+	return EWS_ESTALE;
+}
+
+int ews_shift_move_branch(const struct ews_shift *shift)
+{
+	EWS_CLEANUP(moved_branch) struct moved_branch branch = { NULL, EWS_OID_NONE, EWS_OID_NONE, false };
+	int rc = find_commit(&branch, shift);
+
+	if (rc < 0 || !branch.name || branch.is_there)
+		return rc;
+	if (shift->opts->is_retry)
+		ews_litter_sweep_ref(shift->repo->odb, branch.name);
+	return ews_odb_ref_swap(shift->repo->odb, branch.name, &branch.from, &branch.to);
+}
+
+int ews_shift_refuse_moved_on(const struct ews_shift *shift)
+{
+	EWS_CLEANUP(moved_branch) struct moved_branch branch = { NULL, EWS_OID_NONE, EWS_OID_NONE, false };
+	int rc = find_commit(&branch, shift);
+
+	if (rc != EWS_ESTALE || !shift->opts->is_retry)
+		return rc;
+	/* What is half done comes to its end all the same, in the files; the branch is his who went on with it. */
+	ews_error_clear();
+	ews_shift_leave_branch(shift->step);
+	return 0;
+}
