@@ -313,18 +313,19 @@ static void add_arg(struct ews_buf *line, const char *arg)
 	ews_buf_addf(line, "%s%s%s", around, arg, *around ? ">" : "");
 }
 
-static void describe(struct ews_buf *line, const struct ews_opt *opt)
+/* `name`: its long one, unless another has that; NULL: it has none. */
+static void describe(struct ews_buf *line, const struct ews_opt *opt, const char *name)
 {
 	const char *arg = opt->arg ? opt->arg : "";
 
 	if (opt->letter)
-		ews_buf_addf(line, "-%c%s", opt->letter, opt->name ? ", " : "");
-	if (opt->name)
-		ews_buf_addf(line, "--%s%s", is_negatable(opt) ? "[no-]" : "", opt->name);
+		ews_buf_addf(line, "-%c%s", opt->letter, name ? ", " : "");
+	if (name)
+		ews_buf_addf(line, "--%s%s", is_negatable(opt) ? "[no-]" : "", name);
 	if (!*arg || arg_kind(opt) == no_argument)
 		return;
 	if (arg_kind(opt) == optional_argument) {
-		ews_buf_adds(line, opt->name ? "[=" : "[");
+		ews_buf_adds(line, name ? "[=" : "[");
 		add_arg(line, *arg == '=' ? arg + 1 : arg);
 		ews_buf_addc(line, ']');
 	} else {
@@ -333,12 +334,12 @@ static void describe(struct ews_buf *line, const struct ews_opt *opt)
 	}
 }
 
-static void print_row(FILE *out, const struct ews_opt *opt)
+static void print_row(FILE *out, const struct ews_opt *opt, const char *name)
 {
 	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
 
 	ews_buf_adds(&line, "    ");
-	describe(&line, opt);
+	describe(&line, opt, name);
 	/* As in git: two spaces at least, else the help goes to a line of its own. */
 	if (line.len > HELP_COLUMN - 2)
 		fprintf(out, "%s\n%*s%s\n", line.ptr, HELP_COLUMN, "", opt->help);
@@ -346,8 +347,21 @@ static void print_row(FILE *out, const struct ews_opt *opt)
 		fprintf(out, "%-*s%s\n", HELP_COLUMN, line.ptr, opt->help);
 }
 
+/* The long name that `opt` answers to: the first of all that are called so has it. */
+static const char *own_name(const struct ews_opt *const *tables, const struct ews_opt *opt)
+{
+	if (!opt->name)
+		return NULL;
+	for (; *tables; tables++)
+		for (const struct ews_opt *at = *tables; at->type != EWS_OPTION_END; at++)
+			if (at->name && !strcmp(at->name, opt->name))
+				return at == opt ? opt->name : NULL;
+	return opt->name;
+}
+
 void ews_opts_usage(FILE *out, const struct ews_opt *const *tables, const char *const *usage)
 {
+	const struct ews_opt *const *all = tables;
 	const struct ews_opt *opt;
 	const char *before = "usage: ";
 
@@ -359,6 +373,6 @@ void ews_opts_usage(FILE *out, const struct ews_opt *const *tables, const char *
 	for (; *tables; tables++)
 		for (opt = *tables; opt->type != EWS_OPTION_END; opt++)
 			if (opt->help)
-				print_row(out, opt);
+				print_row(out, opt, own_name(all, opt));
 	fputc('\n', out);
 }

@@ -402,17 +402,51 @@ static int find_packed(struct ews_oid *out, const char *common_dir, const char *
 /* Where refs are read: those that each worktree has for itself, and all others. */
 struct ref_place {
 	int own_fd, common_fd;
+	int own_errno, common_errno; /* why one could not be opened */
 	bool is_own_foreign, is_common_foreign; /* others may write there: no link is followed */
 };
+
+static int open_git_dir(int *why, const char *dir)
+{
+	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	*why = fd < 0 ? errno : 0;
+	return fd;
+}
+
+/* Where the refs of the store are read. */
+static struct ref_place open_ref_place(const struct ews_odb *odb)
+{
+	struct ref_place place = { .is_own_foreign = false };
+
+	place.own_fd = open_git_dir(&place.own_errno, odb->git_dir);
+	place.common_fd = open_git_dir(&place.common_errno, odb->common_dir);
+	return place;
+}
+
+static void close_ref_place(struct ref_place *place)
+{
+	ews_cleanup_fd(&place->own_fd);
+	ews_cleanup_fd(&place->common_fd);
+}
+
+EWS_CLEANUP_DEFINE(ref_place, struct ref_place, close_ref_place)
 
 static int read_value_at(struct ews_ref *ref, const struct ref_place *place)
 {
 	bool own = is_own(ref->name);
 	int dir_fd = own ? place->own_fd : place->common_fd;
 	EWS_CLEANUP(fd) int fd = -1;
+	int rc;
 
-	if (dir_fd < 0)
-		return ews_error(EWS_EIO, "cannot read the ref '%s': its git directory can't be opened", ref->name);
+	if (dir_fd < 0) {
+		errno = own ? place->own_errno : place->common_errno;
+		rc = ews_error_os("cannot read the ref '%s': its git directory can't be opened", ref->name);
+		/* That is not to say that there is no such ref. */
+		if (rc == EWS_ENOTFOUND)
+			rc = ews_error(EWS_EIO, "cannot read the ref '%s': its git directory is gone", ref->name);
+		return rc;
+	}
 	if (!(own ? place->is_own_foreign : place->is_common_foreign))
 		return read_value(ref, dir_fd);
 	fd = ews_dir_open_file(dir_fd, ref->name, O_RDONLY | O_NOCTTY, 0);
@@ -472,19 +506,17 @@ static int read_ref(struct ews_oid *out, const struct ref_place *place, const ch
 
 int ews_odb_ref_read(struct ews_oid *out, struct ews_odb *odb, const char *name)
 {
-	EWS_CLEANUP(fd) int own_fd = open(odb->git_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	EWS_CLEANUP(fd) int common_fd = open(odb->common_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	EWS_CLEANUP(ref_place) struct ref_place place = open_ref_place(odb);
 
-	return read_ref(out, &(struct ref_place){ own_fd, common_fd, false, false }, name);
+	return read_ref(out, &place, name);
 }
 
 int ews_odb_ref_follow(struct ews_oid *out, char **last, struct ews_odb *odb, const char *name)
 {
-	EWS_CLEANUP(fd) int own_fd = open(odb->git_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	EWS_CLEANUP(fd) int common_fd = open(odb->common_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	EWS_CLEANUP(ref_place) struct ref_place place = open_ref_place(odb);
 
 	*last = ews_strdup(name);
-	return follow_ref(out, last, &(struct ref_place){ own_fd, common_fd, false, false }, name);
+	return follow_ref(out, last, &place, name);
 }
 
 bool ews_odb_ref_is_missing(struct ews_odb *odb, const char *name)
@@ -523,9 +555,16 @@ int ews_odb_ref_in_way(char **out, struct ews_odb *odb, const char *name)
 
 int ews_odb_ref_read_from(struct ews_oid *out, struct ews_odb *odb, int git_fd, bool is_private, const char *name)
 {
-	EWS_CLEANUP(fd) int common_fd = open(odb->common_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int why;
+	EWS_CLEANUP(fd) int common_fd = open_git_dir(&why, odb->common_dir);
+	const struct ref_place place = { .own_fd = git_fd,
+					 .common_fd = is_private ? git_fd : common_fd,
+					 .own_errno = EBADF,
+					 .common_errno = is_private ? EBADF : why,
+					 .is_own_foreign = true,
+					 .is_common_foreign = is_private };
 
-	return read_ref(out, &(struct ref_place){ git_fd, is_private ? git_fd : common_fd, true, is_private }, name);
+	return read_ref(out, &place, name);
 }
 
 /* Is a log kept of the ref, which is not ours to write? */
