@@ -284,10 +284,13 @@ test_expect_success 'P2: restore --to: a directory that is new or empty, else --
 	test "$(ls full)" = file && test "$(cat full/file)" = precious && git -C p ews snapshot restore $l2 --to "$PWD/full" --force >out 2>err && test_path_is_file full/src/main.c
 '
 
-test_expect_success 'P1: nothing is put into a git directory, whoever says that it should be' '
-	git clone -q --bare p bare.git && git -C p worktree add -q --detach ../bare-tree && mkdir -p in/objects in/refs && echo "ref: refs/heads/x" >in/HEAD && for dir in bare.git p/.git p/.git/worktrees/bare-tree in; do
-		test_fingerprint "$PWD/$dir" >before && test_expect_code 128 git -C p ews snapshot restore $l2 --to "$PWD/$dir" --force >out 2>err && test_grep "is a git directory: nothing was" err && test_grep "^hint: name another directory" err && test_fingerprint "$PWD/$dir" >after && test_cmp before after || { echo >&2 "$dir"; return 1; }
-	done && git init -q in && git -C p ews snapshot restore $l2 --to "$PWD/in" --force >out 2>err && test_path_is_file in/src/main.c && git -C p worktree remove ../bare-tree
+test_expect_success 'P1: nothing is restored or extracted into a git directory, whoever says that it should be' '
+	git clone -q --bare p bare.git && git -C p worktree add -q --detach ../bare-tree && mkdir -p in/objects in/refs && echo "ref: refs/heads/x" >in/HEAD && tar=$(git -C p ews archive create --to "$PWD/in-archive" .) && for dir in bare.git p/.git p/.git/worktrees/bare-tree in; do
+		test_fingerprint "$PWD/$dir" >before && test_expect_code 128 git -C p ews snapshot restore $l2 --to "$PWD/$dir" --force >out 2>err && test_grep "is a git directory: nothing is put into it" err && test_grep "^hint: name another directory" err && test_expect_code 128 git -C p ews archive extract "$tar" --to "$PWD/$dir" --force >out 2>err && test_grep "is a git directory: nothing is put into it" err && test_fingerprint "$PWD/$dir" >after && test_cmp before after || { echo >&2 "$dir"; return 1; }
+	done && git init -q in && git -C p ews snapshot restore $l2 --to "$PWD/in" --force >out 2>err && test_path_is_file in/src/main.c && git -C p worktree remove ../bare-tree &&
+	git init -q like && (cd like && mkdir objects refs && echo h >HEAD && echo o >objects/o && echo r >refs/r && git add . && git commit -q -m 1) && id=$(git -C like ews snapshot create) && for round in 1 2; do
+		git -C like ews snapshot restore $id --to "$PWD/alike" --force >out && test_grep Verified out && test "$(cat alike/objects/o)" = o && echo x >alike/objects/o || return 1
+	done
 '
 
 test_expect_success 'P2: restore --to: a directory that it makes has mode and attributes of the one that was recorded' '

@@ -242,4 +242,11 @@ test_expect_success 'P2, P4, P8: a HEAD that was ruined is named and kept; rever
 	done
 '
 
+test_expect_success 'P2, P4: a workspace that was made a bare repository is reverted, and ended, as any other' '
+	test_repo bared && mkdir bared-plain && echo 1 >bared-plain/a && for project in bared bared-plain; do
+		(cd $project && git ews start bare-$project >../path) && take_ws path && "$EWS_SRC/t/lister" -x .git "${ws:?}" >all && grep -v "^[.]	" all >want && { test ! -e "${ws:?}/.git" || mv "${ws:?}/.git" gitfile-of-it; } && git init -q --bare "${ws:?}" && echo more >>"${ws:?}/HEAD" &&
+		(cd $project && git ews revert bare-$project) >out && test_grep "Status: Verified" out && "$EWS_SRC/t/lister" -x .git "${ws:?}" >all && grep -v "^[.]	" all >got && test_cmp want got && (cd $project && git ews undo) && test_path_is_file "${ws:?}/HEAD" && (cd $project && git ews end bare-$project) || return 1
+	done
+'
+
 test_done

@@ -154,6 +154,21 @@ int ews_gitfile_is_head(int dir_fd, const char *path)
 	return strspn(text.ptr, "0123456789abcdefABCDEF") >= ID_LEN_MIN;
 }
 
+static bool has(int dir_fd, const char *name)
+{
+	return faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+int ews_gitfile_refuse_git_dir(int dir_fd, const char *path)
+{
+	if (!has(dir_fd, "HEAD") || !((has(dir_fd, "objects") && has(dir_fd, "refs")) || has(dir_fd, "commondir")) ||
+	    has(dir_fd, EWS_GITFILE))
+		return 0;
+	ews_error(EWS_EDENIED, "'%s' is a git directory: nothing is put into it", path);
+	ews_error_hint("name another directory");
+	return EWS_EDENIED;
+}
+
 bool ews_gitfile_is_hollow(int dir_fd)
 {
 	struct stat st;

@@ -47,6 +47,12 @@ int ews_gitfile_read_back(char **out, const char *git_dir);
 int ews_gitfile_is_head(int dir_fd, const char *path);
 
 /*
+ * Fail with EWS_EDENIED where the directory `dir_fd`, at `path`, is a git directory itself (gitrepository-layout(5)), which is nobody's
+ * place to put files into. One with a ".git" in it is a work tree all the same.
+ */
+int ews_gitfile_refuse_git_dir(int dir_fd, const char *path);
+
+/*
  * Is the ".git" in the directory `dir_fd` a directory without what makes a git directory, a file that names none, or a link that
  * leads nowhere? What it stands beside is no repository. A file that names what is not there is another thing: it may come back.
  */

@@ -136,9 +136,6 @@ int ews_put(struct ews_put_report *report, const struct ews_changes *changes, st
 	int rc;
 
 	begin(&put);
-	rc = ews_put_reach_refuse_git_dir(opts->root_fd);
-	if (rc < 0)
-		return rc;
 	for (size_t i = 0; i < changes->n; i++) {
 		rc = ews_put_reach_check(changes->items[i].path);
 		if (rc < 0)

@@ -7,8 +7,8 @@
  *
  * Exact: type, bytes, all mode bits, link text, extended attributes, mtime.
  * Contained: every step goes by directory descriptors beneath the root;
- * links are removed or made, never followed, what is mounted in the directory is
- * somebody else's, and a git directory is no root (EWS_EDENIED). Order: what goes, deepest first;
+ * links are removed or made, never followed, and what is mounted in the directory is
+ * somebody else's. Order: what goes, deepest first;
  * directories that come; files and links (in parallel); modes and times of
  * directories, deepest first. Directories that are not writable are opened up
  * for the time of the work. A file is replaced by unlink and O_EXCL create,

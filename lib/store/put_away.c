@@ -60,8 +60,6 @@ static int move(int root_fd, const char *path, int keep_fd, const char *name, bo
 
 	ews_put_reach_init(&reach, root_fd, false);
 	rc = ews_put_reach_check(path);
-	if (rc == 0)
-		rc = ews_put_reach_refuse_git_dir(root_fd);
 	if (rc < 0)
 		return rc;
 	dir_fd = ews_put_reach_parent(&reach, &at, path);
@@ -93,10 +91,8 @@ int ews_put_aside(int root_fd, const char *path, const char *aside)
 	EWS_CLEANUP(free) char *above = ews_path_dir(to);
 	EWS_CLEANUP(fd) int keep_fd = -1;
 	const char *name;
-	int rc = ews_put_reach_refuse_git_dir(root_fd);
+	int rc = ews_dir_make(root_fd, above, 0700);
 
-	if (rc == 0)
-		rc = ews_dir_make(root_fd, above, 0700);
 	if (rc == 0)
 		rc = keep_fd = ews_dir_open_parent(root_fd, to, &name);
 	if (rc == EWS_ENOTFOUND)

@@ -17,7 +17,6 @@
 #include "base/error.h"
 #include "base/handle.h"
 #include "base/path.h"
-#include "store/gitfile.h"
 
 void ews_put_reach_init(struct ews_put_reach *out, int root_fd, bool into_mounts)
 {
@@ -44,22 +43,6 @@ int ews_put_reach_check(const char *path)
 	if (!ews_path_is_plain(path))
 		return ews_error(EWS_EDAMAGED, "'%s' is no path inside a directory", path);
 	return 0;
-}
-
-static bool has(int root_fd, const char *name)
-{
-	return faccessat(root_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-int ews_put_reach_refuse_git_dir(int root_fd)
-{
-	if (!has(root_fd, "HEAD") ||
-	    !((has(root_fd, "objects") && has(root_fd, "refs")) || has(root_fd, "commondir")) ||
-	    has(root_fd, EWS_GITFILE))
-		return 0;
-	ews_error(EWS_EDENIED, "what was to be changed is a git directory: nothing was");
-	ews_error_hint("name another directory; where nobody named one, 'git ews doctor' looks at what led there");
-	return EWS_EDENIED;
 }
 
 /* Give the owner, when that is us, all rights in the directory `path`, open at `fd`, and note how it was. */

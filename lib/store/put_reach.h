@@ -53,12 +53,6 @@ void ews_put_reach_release(struct ews_put_reach *reach);
 /* Paths come from files that somebody may have written: fails with EWS_EDAMAGED for one that is none beneath a root. */
 int ews_put_reach_check(const char *path);
 
-/*
- * Whatever led here: a git directory (gitrepository-layout(5)) is never what somebody works on. Fails with EWS_EDENIED where the root is
- * one, and no ".git" in it says that it is a work tree all the same.
- */
-int ews_put_reach_refuse_git_dir(int root_fd);
-
 /* Lead `at` to the directory of `path`. Returns its descriptor, borrowed. May be called from several threads. */
 int ews_put_reach_parent(struct ews_put_reach *reach, struct ews_put_cursor *at, const char *path);
 

@@ -21,6 +21,7 @@
 #include "base/str.h"
 #include "store/archive_stream.h"
 #include "store/archive_write.h"
+#include "store/gitfile.h"
 #include "store/hardlink.h"
 #include "store/home.h"
 #include "store/scan.h"
@@ -398,6 +399,9 @@ static int extract(struct ews_archive_extracted *out, int fd, struct ews_archive
 	bool is_empty = false;
 	int rc = target = open_target(made, &is_empty, opts);
 
+	/* What looks like one may be a copy of what was archived. */
+	if (rc >= 0 && !ews_entries_find(&content->entries, "HEAD"))
+		rc = ews_gitfile_refuse_git_dir(target, opts->to);
 	if (rc == EWS_ENOTFOUND && opts->dry_run) {
 		ews_error_clear();
 		rc = 0;

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/path_line.h"
+#include "store/gitfile.h"
 #include "store/hardlink.h"
 #include "store/home.h"
 #include "store/put.h"
@@ -239,7 +240,11 @@ int ews_restore_to(struct ews_revert_result *out, struct ews_repo *repo, const s
 		ews_error_clear(); /* it would be made */
 	else if (fd < 0)
 		return fd;
-	rc = fd < 0 ? 0 : scan_dir(&now, repo, fd);
+	/* What looks like one may be a copy of what was recorded. */
+	if (fd >= 0 && !ews_entries_find(&target.scan.entries, "HEAD"))
+		rc = ews_gitfile_refuse_git_dir(fd, dir);
+	if (rc == 0 && fd >= 0)
+		rc = scan_dir(&now, repo, fd);
 	if (rc < 0)
 		return rc;
 	ews_scan_close(&now);

@@ -790,32 +790,6 @@ Test(put, a_path_that_is_not_plain_stops_everything_before_it_begins)
 	cr_assert_not(is_there(outside_fd, "x"));
 }
 
-/* Whatever record led there, and whatever it says that should become of it. */
-Test(put, a_git_directory_is_no_root)
-{
-	static const char *const script[] = { "git init -q --bare . && echo x >new",
-					      "git init -q --bare . && rm config description && ln -sf refs/heads/x HEAD",
-					      "echo ref: refs/heads/x >HEAD && echo .. >commondir" };
-
-	for (size_t i = 0; i < sizeof(script) / sizeof(*script); i++) {
-		EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
-		EWS_CLEANUP(entries) struct ews_entries from = EWS_ENTRIES_INIT;
-		EWS_CLEANUP(entries) struct ews_entries to = EWS_ENTRIES_INIT;
-		EWS_CLEANUP(entries) struct ews_entries after = EWS_ENTRIES_INIT;
-
-		cr_assert_eq(mkdirat(work_fd, "keep", 0700), 0);
-		fixture_shell("cd %s/work && rm -rf HEAD commondir && %s", top, script[i]);
-		list(&from, work_fd);
-		cr_expect_eq(put_lists(&report, &from, &to), EWS_EDENIED, "%s", script[i]);
-		cr_expect_eq(ews_put_away(work_fd, "HEAD", outside_fd, "HEAD"), EWS_EDENIED, "%s", script[i]);
-		cr_expect_eq(ews_put_back(work_fd, "HEAD", outside_fd, "HEAD"), EWS_EDENIED, "%s", script[i]);
-		cr_expect_eq(ews_put_aside(work_fd, "HEAD", "keep/in"), EWS_EDENIED, "%s", script[i]);
-		cr_assert_eq(unlinkat(work_fd, "keep", AT_REMOVEDIR), 0);
-	}
-	/* A project may hold files that look like one. */
-	fixture_shell("cd %s/work && git init -q --bare . && git init -q .", top);
-}
-
 Test(put, paths_of_six_thousand_bytes_come_and_go)
 {
 	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
