@@ -657,7 +657,7 @@ test_expect_success 'P8: that git fetches nothing into the copy of a partial clo
 '
 
 test_expect_success 'P8: what a partial clone lacks is named with the command that fetches it' '
-	fetch_as_said() { sed -n "s/^hint: .\(git diff --shortstat [0-9a-f]* [0-9a-f]*\). fetches .*/\1/p" err >cmd && test -s cmd && (cd "$1" && sh ../cmd); } &&
+	fetch_as_said() { sed -n "s/^hint: .*\(git diff --shortstat [0-9a-f]* [0-9a-f]*\). fetches .*/\1/p" err >cmd && test -s cmd && (cd "$1" && sh ../cmd); } &&
 	test_expect_code 128 git -C lazy ews start --base HEAD~2 b 2>err && test_grep "the workspace: .a.: object [0-9a-f]* is missing from this partial clone" err && fetch_as_said lazy && git -C lazy ews start --base HEAD~2 b &&
 	git clone -q --filter=blob:none "file://$PWD/far" lazier && test_expect_code 128 git -C lazier ews diff HEAD~2 HEAD~1 --stat 2>err && fetch_as_said lazier && git -C lazier ews diff HEAD~2 HEAD~1 --stat &&
 	git clone -q --filter=blob:none "file://$PWD/far" laziest && test_expect_code 128 git -C laziest ews start --method snapshot --copy-objects c 2>err && test_grep "hint: .*leave out --copy-objects" err && git -C laziest log --shortstat && git -C laziest ews start --method snapshot --copy-objects c 2>err && test_grep ! "partial clone" err &&

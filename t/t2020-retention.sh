@@ -223,4 +223,8 @@ test_expect_success STRACE 'many snapshots that are packed go by one git, whatev
 	done && git -C many for-each-ref refs/ews/snapshots refs/ews/trash >refs && test_line_count = 1 refs && git -C many fsck --strict --no-dangling && git -C many ews snapshot verify --all >out
 '
 
+test_expect_success 'many snapshots go, and come back, where few descriptors are left' '
+	test_repo scarce && start_ws scarce m && for i in $(seq 30); do echo $i >"${ws:?}/n" && git -C scarce ews snapshot create m || return 1; done >ids && (cd scarce && ulimit -n 24 && git-ews snapshot prune --keep 1 m) >out && test_line_count = 29 out && (cd scarce && ulimit -n 24 && git-ews undo) && git -C scarce ews snapshot list m >out && test_line_count = 31 out
+'
+
 test_done

@@ -118,7 +118,8 @@ static int git_diff(const struct ews_diff *diff, struct ews_repo *repo, char *co
 	opts->object_dir = ews_odb_write_dir(repo->odb);
 	rc = ews_git_run(opts, argv.items);
 	if (rc == EWS_EGIT && ews_odb_is_partial(repo->odb))
-		ews_error_hint("'git diff --shortstat %s %s' fetches what a partial clone lacks of them", from, to);
+		ews_error_hint("if this partial clone lacks an object: 'git diff --shortstat %s %s' fetches it",
+			       from, to);
 	return rc;
 }
 

@@ -24,7 +24,7 @@
 #include "work/session_lock.h"
 #include "work/session_place.h"
 
-#define TOGETHER_MAX 64 /* refs that are named together: each has a descriptor until it is */
+#define TOGETHER_MAX 64 /* refs that are named together: each has some descriptors until it is */
 
 /* The newest state in the lineage: what a new snapshot has as its parent. Returns 0 when there is none. */
 static int find_parent(struct ews_snapshot *out, struct ews_repo *repo, struct ews_session *session)
@@ -383,6 +383,15 @@ static int take_turn(struct moving *moving, const char *line)
 	return note_failure(moving, rc);
 }
 
+/* Those of the group get their names. */
+static int begin_anew(struct ews_sync_group *group)
+{
+	int rc = ews_sync_finish(group);
+
+	ews_sync_begin(group);
+	return rc;
+}
+
 /* All new names, some together. Under a group of the caller's they are there when that is finished. */
 static int add_names(struct moving *moving)
 {
@@ -395,10 +404,14 @@ static int add_names(struct moving *moving)
 		ews_sync_begin(&group);
 	for (size_t i = 0; i < lines->n && rc == 0; i++) {
 		rc = take_turn(moving, lines->items[i]);
-		if (rc == 0 && is_alone && group.n >= TOGETHER_MAX) {
-			rc = ews_sync_finish(&group);
-			ews_sync_begin(&group);
+		/* What the group holds may be what this one lacks. */
+		if (rc < 0 && is_alone && group.n && ews_error_wants_descriptors()) {
+			rc = begin_anew(&group);
+			if (rc == 0)
+				rc = take_turn(moving, lines->items[i]);
 		}
+		if (rc == 0 && is_alone && group.n >= TOGETHER_MAX)
+			rc = begin_anew(&group);
 	}
 	return rc == 0 && is_alone ? ews_sync_finish(&group) : rc;
 }
