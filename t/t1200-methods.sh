@@ -255,6 +255,12 @@ test_expect_success 'P4: in place: a branch that somebody went on with since sta
 	git -C went ews undo s 2>err && test_grep "goes from nowhere back to $(head -1 work)$" err && heads went >out && test_cmp work out && git -C went ews end s
 '
 
+test_expect_success 'P1: in place: a branch that HEAD is on at undo, and leaves by it, stays where somebody went on with it' '
+	test_repo headed && git -C headed ews start --method in-place s && (cd headed && echo work >>src/main.c && git commit -qam work && git checkout -qb agent && echo more >>src/main.c && git commit -qam more) && heads headed >work && git -C headed ews end s && echo person >>headed/run.sh && git -C headed commit -qam person && his=$(git -C headed rev-parse main) &&
+	git -C headed ews undo s && git -C headed ews undo s 2>err && test_grep "^warning: .refs/heads/main. was at $(head -1 work), and stays at $his: it has moved on since$" err && { echo "$his" && tail -1 work; } >want && heads headed >out && test_cmp want out && git -C headed status --porcelain >out && test_must_be_empty out &&
+	git -C headed ews undo --redo s && { echo "$his" && echo "ref: refs/heads/main"; } >want && heads headed >out && test_cmp want out && git -C headed ews end s
+'
+
 test_expect_success 'P1: in place a branch that HEAD has left, and another work tree stands on, is not moved beneath that' '
 	test_repo shared && git -C shared worktree add -q ../shared-own && git -C shared-own ews start --method in-place s && (cd shared-own && git checkout -qb agent && echo agent >>src/main.c && git commit -qam agent) && git -C shared checkout -q shared-own && echo person >>shared/src/main.c && git -C shared commit -qam person &&
 	git -C shared rev-parse HEAD >his && heads shared-own >work && for verb in revert "revert --dry-run" "end --force"; do

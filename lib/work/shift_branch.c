@@ -197,7 +197,7 @@ static int find_why_stays(char **why, const struct ews_shift *shift, const char 
 		*why = other ? ews_strfmt("'%s' is in its way", other) : NULL;
 		return rc;
 	}
-	if (!ews_oid_equal(now, put) && !is_headed(shift, branch)) {
+	if (!ews_oid_equal(now, put)) {
 		*why = ews_strdup("it has moved on since");
 		return 0;
 	}
