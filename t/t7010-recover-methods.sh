@@ -148,6 +148,18 @@ test_expect_success 'P1, P4: recover moves no branch beneath a work tree that ca
 	git -C p ews revert x >out && test_grep "Status: Verified" out && is p project && left_is project.tip && rm -rf other && git -C p worktree prune && git -C p ews end x
 '
 
+test_expect_success 'P4: a branch that somebody moved before recover put it back comes back to where he had it' '
+	restore away && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 1 git -C p ews revert x >out 2>err && git -C p commit-tree -p main -m person main^{tree} >person.tip && git -C p update-ref refs/heads/main "$(cat person.tip)" &&
+	git -C p ews recover --all >out && test_grep "^.refs/heads/main. goes from $(cat person.tip) back to $(cat project.tip)$" out && is p project && left_is project.tip && git -C p reflog expire --all --expire=now && git -C p gc -q --prune=now && git -C p ews undo x >out 2>err && is p work && left_is person.tip && git -C p log -1 main
+'
+
+test_expect_success 'P4: recover of an undo says of a branch that moved since where it goes, or that it stays' '
+	restore away && git -C p ews revert x >out && git -C p checkout -q --detach && git -C p branch -qD main && save nowhere && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 1 git -C p ews undo x >out 2>err && git -C p branch main "$(cat project.tip)" &&
+	git -C p ews recover --all >out && test_grep "^.refs/heads/main. goes from $(cat project.tip) back to $(cat work.tip)$" out && left_is work.tip &&
+	restore nowhere && git -C p branch main "$(cat project.tip)" && git -C p checkout -q main && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 1 git -C p ews undo x >out 2>err && git -C p commit-tree -p main -m person main^{tree} >person.tip && git -C p update-ref refs/heads/main "$(cat person.tip)" &&
+	git -C p ews recover --all >out && test_grep "^.refs/heads/main. was at $(cat work.tip), and stays at $(cat person.tip): it has moved on since$" out && left_is person.tip
+'
+
 test_expect_success 'P4: recover finishes a revert in place whose branch another keeps from coming back, and says where HEAD is' '
 	restore place && base=$(git -C p rev-parse HEAD^) && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 1 git -C p ews revert x >out 2>err && git -C p branch -m main main/x && git -C p symbolic-ref HEAD refs/heads/main/x &&
 	test_expect_code 1 git -C p ews recover --all >out 2>err && test_grep "HEAD. differs after all: on no branch: .refs/heads/main/x. is in the way of .refs/heads/main" err &&

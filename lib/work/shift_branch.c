@@ -166,19 +166,16 @@ static void name_move(struct ews_transition_result *out, const char *branch, con
 	ews_strv_addf(&out->branches, "'%s' goes from %s back to %s", branch, where(old, from), where(new, to));
 }
 
-/* Write down that a branch moves, unless an earlier try did: where it was then is what the turn back wants. */
+/* Write down that a branch moves. Since an earlier try did somebody may have moved it: where it is now is what the turn back wants. */
 static void plan_move(struct ews_transition_result *out, struct ews_step *step, char *branch,
 		      const struct ews_oid *from, const struct ews_oid *to)
 {
 	EWS_CLEANUP(free) char *line = format_move(branch, from, to);
-	bool is_planned = false;
 
 	if (ews_oid_equal(from, to))
 		return;
-	for (size_t i = 0; i < step->branches_moving.n && !is_planned; i++)
-		is_planned = !is_of_another(branch, step->branches_moving.items[i]);
-	if (!is_planned)
-		ews_strv_add(&step->branches_moving, line);
+	leave_branch(step, branch);
+	ews_strv_add(&step->branches_moving, line);
 	name_move(out, branch, from, to);
 }
 
