@@ -264,10 +264,20 @@ test_expect_success 'P1: in place: a branch that HEAD is on at undo, and leaves 
 test_expect_success 'P1: in place a branch that HEAD has left, and another work tree stands on, is not moved beneath that' '
 	test_repo shared && git -C shared worktree add -q ../shared-own && git -C shared-own ews start --method in-place s && (cd shared-own && git checkout -qb agent && echo agent >>src/main.c && git commit -qam agent) && git -C shared checkout -q shared-own && echo person >>shared/src/main.c && git -C shared commit -qam person &&
 	git -C shared rev-parse HEAD >his && heads shared-own >work && for verb in revert "revert --dry-run" "end --force"; do
-		test_expect_code 1 git -C shared-own ews $verb s 2>err && test_grep "cannot put .refs/heads/shared-own. back: the work tree .$PWD/shared. stands on it" err && test_grep "git branch -m shared-own <other name>" err && heads shared-own >out && test_cmp work out &&
+		test_expect_code 1 git -C shared-own ews $verb s 2>err && test_grep "cannot put .refs/heads/shared-own. back: the work tree .$PWD/shared. stands on it" err && test_grep "^hint: nothing was changed; .git checkout -b <other name>. there " err && heads shared-own >out && test_cmp work out &&
 		git -C shared rev-parse HEAD >out && test_cmp his out && git -C shared status --porcelain >out && test_must_be_empty out || { echo >&2 "$verb"; return 1; }
-	done && git -C shared-own ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C shared branch -m shared-own person && git -C shared-own ews end s >out && test_grep "Status: Verified" out &&
-	echo refs/heads/shared-own >want && git -C shared-own symbolic-ref HEAD >out && test_cmp want out && git -C shared rev-parse HEAD >out && test_cmp his out && git -C shared status --porcelain >out && test_must_be_empty out && git -C shared-own ews undo s && git -C shared-own ews undo s && heads shared-own >out && test_cmp work out && git -C shared-own ews end s
+	done && git -C shared-own ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C shared config branch.shared-own.remote origin && git -C shared reflog show shared-own >reflog && git -C shared checkout -qb person && git -C shared-own ews end s >out && test_grep "Status: Verified" out &&
+	echo refs/heads/shared-own >want && git -C shared-own symbolic-ref HEAD >out && test_cmp want out && git -C shared rev-parse HEAD >out && test_cmp his out && git -C shared status --porcelain >out && test_must_be_empty out && git -C shared-own ews undo s && git -C shared-own ews undo s && heads shared-own >out && test_cmp work out && git -C shared-own ews end s && test "$(git -C shared config branch.shared-own.remote)" = origin && git -C shared reflog show shared-own | grep -c . >out && test "$(cat out)" -ge "$(grep -c . reflog)"
+'
+
+test_expect_success 'in place: a work tree that is gone keeps no branch from being put back; one that is locked may only be away' '
+	test_repo away && git -C away ews start --method in-place s && (cd away && echo work >>src/main.c && git commit -qam work && git checkout -qb agent && git worktree add -q ../away-w main) && rm -r away-w && git -C away worktree lock ../away-w && test_expect_code 1 git -C away ews end s 2>err && test_grep "the locked work tree .$PWD/away-w. stands on it" err && git -C away worktree unlock ../away-w && was=$(git -C away rev-parse main) &&
+	git -C away ews end s >out && test_grep "Status: Verified" out && echo refs/heads/main >want && git -C away symbolic-ref HEAD >out && test_cmp want out && git -C away ews undo s && git -C away ews undo s 2>err && test_grep "goes from .* back to $was$" err && git -C away ews end s
+'
+
+test_expect_success 'in place: the work tree that stands on a branch is named by its own path, not by that of the repository' '
+	test_repo separate && git -C separate init -q --separate-git-dir=../separate.git && git -C separate worktree add -q -b side ../separate-w && git -C separate-w ews start --method in-place s && git -C separate-w commit -q --allow-empty -m work && git -C separate-w checkout -q --detach && git -C separate checkout -q side &&
+	test_expect_code 1 git -C separate-w ews end s 2>err && test_grep "the main work tree of .$PWD/separate.git. stands on it" err && git -C separate config core.worktree ../separate && test_expect_code 1 git -C separate-w ews end s 2>err && test_grep "the work tree .$PWD/separate. stands on it" err && git -C separate checkout -qb other && git -C separate-w ews end s
 '
 
 test_expect_success 'in place: no work tree stands on the branch that a bare repository names' '
@@ -424,10 +434,10 @@ test_expect_success 'P1, P8: likewise where all that was within one second: neit
 '
 
 test_expect_success 'in place: a branch that another keeps from coming back is named before anything is changed' '
-	for pair in "main main/x" "a/b a" "a/b a/b/c"; do
-		was=${pair% *} other=${pair#* } && rm -rf room && test_repo room && git -C room branch -m "$was" && git -C room ews start --method in-place r && git -C room branch -m spare && git -C room branch -m "$other" && echo work >>room/src/main.c && git -C room status -sb >before &&
+	for pair in "main main/x" "a/b a" "a/b a/b/c" "a a/(b)"; do
+		was=${pair% *} other=${pair#* } && case $other in *"("*) shown=".$other." ;; *) shown=$other ;; esac && rm -rf room && test_repo room && git -C room branch -m "$was" && git -C room ews start --method in-place r && git -C room branch -m spare && git -C room branch -m "$other" && echo work >>room/src/main.c && git -C room status -sb >before &&
 			for verb in revert "revert --dry-run" "end --force"; do
-				test_expect_code 1 git -C room ews $verb r 2>err && test_grep "cannot put .refs/heads/$was. back: .refs/heads/$other. is in its way" err && test_grep "git branch -m $other <other name>" err && git -C room status -sb >after && test_cmp before after || return 1
+				test_expect_code 1 git -C room ews $verb r 2>err && test_grep "cannot put .refs/heads/$was. back: .refs/heads/$other. is in its way" err && test_grep "git branch -m $shown <other name>" err && git -C room status -sb >after && test_cmp before after || return 1
 			done &&
 			git -C room ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C room branch -m spare &&
 			git -C room ews revert r >out && test_grep "Status: Verified" out && echo "refs/heads/$was" >want && git -C room symbolic-ref HEAD >out && test_cmp want out && git -C room ews undo r && git -C room ews end r && git -C room symbolic-ref HEAD >out && test_cmp want out || return 1

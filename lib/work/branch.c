@@ -5,6 +5,7 @@
  */
 #include "work/branch.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,19 @@ static bool is_own(const struct ews_repo *repo, int fd)
 	       own.st_ino == st.st_ino;
 }
 
+/* How the repository's own work tree is called: where nothing says its path, as with `git init --separate-git-dir`, by what it is of. */
+static char *name_main_tree(const struct ews_repo *repo, const struct ews_git_place *place)
+{
+	EWS_CLEANUP(free) char *path = NULL;
+
+	if (place->worktree.text)
+		path = ews_git_place_path(place, repo->common_dir);
+	else if (!strcmp(ews_path_base(repo->common_dir), EWS_GITFILE))
+		path = ews_path_dir(repo->common_dir);
+	return path && *path ? ews_strfmt("the work tree '%s'", path)
+			     : ews_strfmt("the main work tree of '%s'", repo->common_dir);
+}
+
 /* The repository's own work tree, when it is another one and stands there; a bare one has none, whatever its HEAD says. */
 static char *find_main_tree(struct ews_repo *repo, const char *ref)
 {
@@ -79,17 +93,24 @@ static char *find_main_tree(struct ews_repo *repo, const char *ref)
 	if (is_own(repo, repo->common_fd) || !heads_to(repo->common_fd, ref, false) ||
 	    ews_git_place_read(&place, repo->common_dir, repo->common_dir) < 0 || place.is_bare)
 		return NULL;
-	return strcmp(ews_path_base(repo->common_dir), EWS_GITFILE) ? ews_strdup(repo->common_dir)
-								    : ews_path_dir(repo->common_dir);
+	return name_main_tree(repo, &place);
 }
 
-/* The path of the linked one called `name`, as far as its entry says. */
-static char *find_linked_tree(const struct ews_repo *repo, const char *name)
+/*
+ * The linked one called `name`, as far as its entry says. One that has certainly gone has nothing that could seem changed, unless
+ * its entry is locked: then it may be on a disk that isn't there now.
+ */
+static char *find_linked_tree(const struct ews_repo *repo, int entry_fd, const char *name)
 {
 	EWS_CLEANUP(free) char *entry = ews_strfmt("%s/worktrees/%s", repo->common_dir, name);
 	EWS_CLEANUP(free) char *gitfile = ews_gitfile_back(entry);
+	EWS_CLEANUP(free) char *path = gitfile ? ews_path_dir(gitfile) : ews_steal(&entry);
+	bool is_locked = faccessat(entry_fd, "locked", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	struct stat st;
 
-	return gitfile ? ews_path_dir(gitfile) : ews_steal(&entry);
+	if (!is_locked && gitfile && lstat(gitfile, &st) < 0 && ews_errno_is_absent(errno))
+		return NULL;
+	return ews_strfmt(is_locked ? "the locked work tree '%s'" : "the work tree '%s'", path);
 }
 
 char *ews_branch_other_tree(struct ews_repo *repo, const char *ref)
@@ -103,7 +124,7 @@ char *ews_branch_other_tree(struct ews_repo *repo, const char *ref)
 		EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(worktrees, names.items[i].name);
 
 		if (heads_to(fd, ref, false) && !is_own(repo, fd))
-			found = find_linked_tree(repo, names.items[i].name);
+			found = find_linked_tree(repo, fd, names.items[i].name);
 	}
 	ews_error_clear();
 	return found;

@@ -35,8 +35,8 @@ int ews_branch_check(struct ews_session *session, const char *name);
 bool ews_branch_is_stood_on(struct ews_repo *repo, const char *ref, bool or_below);
 
 /*
- * The path of a work tree, other than the one that `repo` is seen from, whose HEAD is on the branch `ref`; NULL: there is none. The
- * caller frees it.
+ * A work tree, other than the one that `repo` is seen from, whose HEAD is on the branch `ref`, in words that name it: "the work tree
+ * '<path>'". NULL: there is none but what has gone, and isn't locked. The caller frees it.
  */
 char *ews_branch_other_tree(struct ews_repo *repo, const char *ref);
 

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/shell_word.h"
 #include "base/str.h"
 #include "store/litter.h"
 #include "work/branch.h"
@@ -63,7 +64,7 @@ static bool is_headed(const struct ews_shift *shift, const char *branch)
 	return (first && !strcmp(first, branch)) || (last && !strcmp(last, branch));
 }
 
-/* The path of another work tree that stands on a branch that HEAD has left; NULL: none does. The caller frees it. */
+/* In words, another work tree that stands on a branch that HEAD has left; NULL: none does. The caller frees it. */
 static char *find_other_tree(const struct ews_shift *shift, const char *branch)
 {
 	return is_headed(shift, branch) ? NULL : ews_branch_other_tree(shift->repo, branch);
@@ -93,12 +94,13 @@ static int refuse_other_tree(struct ews_transition_result *out, struct ews_shift
 	if (shift->opts->is_retry && !ews_oid_is_none(head)) {
 		leave_branch(shift->step, branch);
 		ews_gitstate_set_head(&shift->target.git, head);
-		ews_strv_addf(&out->errors, "HEAD\ton no branch: the work tree '%s' stands on '%s'", tree, branch);
+		ews_strv_addf(&out->errors, "HEAD\ton no branch: %s stands on '%s'", tree, branch);
 		return 0;
 	}
-	ews_error(EWS_ECONFLICT, "cannot put '%s' back: the work tree '%s' stands on it", branch, tree);
-	ews_error_hint("nothing was changed; 'git branch -m %s <other name>' leaves it that, with its commits",
-		       ews_str_after(branch, EWS_REF_BRANCHES));
+	ews_error(EWS_ECONFLICT, "cannot put '%s' back: %s stands on it", branch, tree);
+	/* To rename the branch would take its settings and its reflog along, and nothing brings them back. */
+	ews_error_hint(
+		"nothing was changed; 'git checkout -b <other name>' there keeps its commits on a branch of its own");
 	return EWS_ECONFLICT;
 }
 
@@ -106,6 +108,7 @@ int ews_shift_refuse_blocked(struct ews_transition_result *out, struct ews_shift
 {
 	EWS_CLEANUP(free) char *branch = NULL;
 	EWS_CLEANUP(free) char *other = NULL;
+	EWS_CLEANUP(free) char *shown = NULL;
 	struct ews_oid now;
 	int rc;
 
@@ -121,9 +124,9 @@ int ews_shift_refuse_blocked(struct ews_transition_result *out, struct ews_shift
 		ews_strv_addf(&out->errors, "HEAD\ton no branch: '%s' is in the way of '%s'", other, branch);
 		return 0;
 	}
+	shown = ews_shell_shown(ews_str_after(other, EWS_REF_BRANCHES));
 	ews_error(EWS_ECONFLICT, "cannot put '%s' back: '%s' is in its way", branch, other);
-	ews_error_hint("nothing was changed; 'git branch -m %s <other name>' makes room",
-		       ews_str_after(other, EWS_REF_BRANCHES));
+	ews_error_hint("nothing was changed; 'git branch -m %s <other name>' makes room", shown);
 	return EWS_ECONFLICT;
 }
 
@@ -199,7 +202,7 @@ static int find_why_stays(char **why, const struct ews_shift *shift, const char 
 		return 0;
 	}
 	other = find_other_tree(shift, branch);
-	*why = other ? ews_strfmt("the work tree '%s' stands on it", other) : NULL;
+	*why = other ? ews_strfmt("%s stands on it", other) : NULL;
 	return 0;
 }
 
