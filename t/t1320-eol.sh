@@ -79,6 +79,13 @@ test_expect_success 'attributes that a session in place brought, and git ignores
 	for branch in now late; do { echo a | git hash-object --stdin && printf "a\r\n" | git hash-object --stdin; } >want && git -C brought rev-parse $branch:s/x.lua $branch:s/t/x.lua >got && test_cmp want got || return 1; done
 '
 
+test_expect_success 'those of the project that are none of a session that has ended give none to its branch' '
+	git init -q since && echo a >since/f.txt && git -C since add . && git -C since commit -qm since && ws=$(git -C since ews start since) && echo b >>"${ws:?}/f.txt" && git -C since ews end since &&
+	echo "*.txt working-tree-encoding=UTF-16" >since/.gitattributes && git -C since ews end --branch new since && printf "a\nb\n" | git hash-object --stdin >want && git -C since rev-parse new:f.txt >got && test_cmp want got &&
+	git init -q gone && echo "* text eol=lf" >gone/.gitattributes && echo a >gone/f && git -C gone add . && git -C gone commit -qm gone && ws=$(git -C gone ews start gone) && rm "${ws:?}/.gitattributes" && printf "b\r\n" >"${ws:?}/f" && git -C gone ews end gone && git -C gone ews end --branch b gone &&
+	printf "b\r\n" | git hash-object --no-filters --stdin >want && git -C gone rev-parse b:f >got && test_cmp want got && git -C gone rm -q --cached .gitattributes && echo .gitattributes >>gone/.git/info/exclude && git -C gone commit -qm ignored && git -C gone ews end --branch c gone && git -C gone rev-parse c:f >got && test_cmp want got
+'
+
 test_expect_success 'what is no file, or lies beyond a link, gives no attributes to a branch' '
 	git init -q odd && (cd odd && printf ".gitattributes\n/l\n" >.gitignore && mkdir e && touch e/k && git add . && git commit -qm odd) && echo "*.lua text eol=crlf" >rules && start_ws odd away &&
 	ln -s "$PWD/rules" "${ws:?}/.gitattributes" && mkdir "${ws:?}/e/.gitattributes" && printf "a\r\n" | tee "${ws:?}/e/x.lua" >"${ws:?}/x.lua" && git -C odd ews end --branch away away &&

@@ -487,21 +487,27 @@ static int open_attributes(int root_fd, const char *path)
  * What gives attributes in the work tree, and is none of those that are known: git goes by it, though no snapshot need have
  * it, as by one that is ignored itself.
  */
-static void find_unlisted(struct ews_strv *out, const struct ews_convert *convert, const struct ews_strv *paths)
+static int find_unlisted(struct ews_strv *out, const struct ews_convert *convert, const struct ews_strv *paths)
 {
 	EWS_CLEANUP(fd) int root = ews_dir_open(convert->work_tree);
 	EWS_CLEANUP(strv) struct ews_strv places = EWS_STRV_INIT;
 
+	ews_error_clear(); /* where there is no work tree, none of it is */
 	list_places(&places, paths);
 	for (size_t i = 0; i < places.n; i++) {
 		EWS_CLEANUP(fd) int fd = -1;
+		int counts = 1;
 
 		if (!ews_entries_find(convert->attributes, places.items[i]))
 			fd = open_attributes(root, places.items[i]);
-		if (fd >= 0)
+		if (fd >= 0 && convert->has_unlisted)
+			counts = convert->has_unlisted(convert->payload, places.items[i]);
+		if (counts < 0)
+			return counts;
+		if (fd >= 0 && counts)
 			ews_strv_add(out, places.items[i]);
 	}
-	ews_error_clear(); /* where there is no work tree, none of it is */
+	return 0;
 }
 
 /* Put them into the directory `dir`, where the files are that they are about. */
@@ -637,7 +643,9 @@ int ews_convert_back(const struct ews_convert *convert, struct ews_entries *file
 
 	if (rc < 0 || !paths->n)
 		return rc;
-	find_unlisted(&unlisted, convert, paths);
+	rc = find_unlisted(&unlisted, convert, paths);
+	if (rc < 0)
+		return rc;
 	if (!(run.converts_all || run.has_outside || convert->attributes->n || unlisted.n))
 		return 0;
 	ews_strv_add_array(&sorted, paths->items);

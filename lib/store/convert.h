@@ -21,6 +21,8 @@ struct ews_convert {
 	const char *work_tree;
 	const struct ews_entries *all; /* what is there: where its .gitattributes say nothing that matters git is not asked; or NULL */
 	const struct ews_entries *attributes; /* for the reverse: the files that give them, sorted, though git may ignore them */
+	/* For the reverse: does it go by such a file of `work_tree` that is none of these? 1 or 0; an error ends it all. NULL: by each. */
+	int (*has_unlisted)(void *payload, const char *path);
 	bool run_filters;
 	/* Told of each file whose bytes become others; an error ends it all. */
 	int (*take)(void *payload, struct ews_entry *entry, const void *data, size_t len);
@@ -37,8 +39,8 @@ void ews_convert_list_attributes(struct ews_entries *out, const struct ews_entri
 /*
  * The reverse: give the files of `files` at `paths` the ids of what git would store, were they added where the index
  * holds the tree `on` (none: nothing). The .gitattributes are `attributes`, and where there is none of them that of
- * `work_tree`; no filter program is run, nothing is taken from `take` or `run_filters`. The files are put on a bench of the
- * repository, and the new blobs are durable.
+ * `work_tree`, as far as `has_unlisted` says so; no filter program is run, nothing is taken from `take` or `run_filters`.
+ * The files are put on a bench of the repository, and the new blobs are durable.
  */
 int ews_convert_back(const struct ews_convert *convert, struct ews_entries *files, const struct ews_strv *paths,
 		     const struct ews_oid *on);

@@ -207,6 +207,7 @@ int ews_branch_check(struct ews_session *session, const char *name)
 }
 
 struct result {
+	struct ews_session *session;
 	struct ews_odb *odb;
 	struct ews_entries stored; /* the first commit's files */
 	struct ews_entries *now; /* the workspace's, to become the branch's */
@@ -232,6 +233,26 @@ static int take_stored(void *payload, struct ews_entry *stored, const void *data
 	if (now && now->type == EWS_ENTRY_FILE && ews_oid_equal(&now->oid, &made))
 		now->oid = stored->oid;
 	return 0;
+}
+
+/*
+ * Of a session that has ended the project's file stands for one that no snapshot has since it is ignored; it is not what the
+ * session deleted, nor what the project got since.
+ */
+static int has_ignored(void *payload, const char *path)
+{
+	const struct result *result = payload;
+	struct ews_repo *repo = result->session->repo;
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(content) struct ews_content then = EWS_CONTENT_INIT;
+	int rc = ews_entries_find(&result->stored, path) ? 0 : ews_rules_is_ignored_file(repo, path);
+
+	if (rc <= 0)
+		return rc;
+	if (ews_snapshot_find(&base, repo, result->session->state.base_snapshot) < 0 ||
+	    ews_snapshot_content(&then, repo, &base) < 0)
+		ews_error_clear(); /* nobody knows the base any more */
+	return !ews_entries_find(&then.scan.entries, path);
 }
 
 /* What was left out of the workspace, or not looked at there, stays as it is stored. */
@@ -526,15 +547,18 @@ static int store(struct ews_branch_notes *notes, struct ews_session *session, st
 {
 	struct ews_repo *repo = session->repo;
 	EWS_CLEANUP(result)
-	struct result result = {
-		.odb = repo->odb, .stored = EWS_ENTRIES_INIT, .now = &content->scan.entries, .marked = EWS_STRV_INIT
-	};
+	struct result result = { .session = session,
+				 .odb = repo->odb,
+				 .stored = EWS_ENTRIES_INIT,
+				 .now = &content->scan.entries,
+				 .marked = EWS_STRV_INIT };
 	/* The rules are those of files there; once it has gone, the project's are what is nearest. */
 	bool has_ended = session->state.state == EWS_STATE_ENDED;
 	EWS_CLEANUP(entries) struct ews_entries attributes = EWS_ENTRIES_INIT;
 	const struct ews_convert convert = { .repo = repo,
 					     .work_tree = has_ended ? repo->project : session->state.workspace,
 					     .attributes = &attributes,
+					     .has_unlisted = has_ended ? has_ignored : NULL,
 					     .take = take_stored,
 					     .payload = &result };
 	EWS_CLEANUP(staged) struct staged staged = { EWS_INDEX_INIT, -1 };

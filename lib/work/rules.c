@@ -111,8 +111,9 @@ int ews_rules_ignore_kept(struct ews_ignore **out, const struct ews_session *ses
 	return rc;
 }
 
-/* Is something on the way from `dir` down to `path` ignored? `rules` hold above `dir`. */
-static int is_ignored_below(const struct ews_ignore *rules, int root_fd, const char *dir, const char *path)
+/* Is something on the way from `dir` down to `path` ignored? `rules` hold above `dir`; `is_dir`: of `path` itself. */
+static int is_ignored_below(const struct ews_ignore *rules, int root_fd, const char *dir, const char *path,
+			    bool is_dir)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(fd) int fd = *dir ? ews_dir_open_beneath(root_fd, dir) : fcntl(root_fd, F_DUPFD_CLOEXEC, 3);
@@ -126,12 +127,12 @@ static int is_ignored_below(const struct ews_ignore *rules, int root_fd, const c
 		ews_error_clear(); /* missing, or no file: it has no rules */
 	own = ews_ignore_enter(rules, dir, text.len ? text.ptr : NULL, text.len);
 	next = ews_strndup(path, start + strcspn(path + start, "/"));
-	if (ews_ignore_match(own, next, true))
+	if (ews_ignore_match(own, next, is_dir || strcmp(next, path) != 0))
 		return 1;
-	return strcmp(next, path) ? is_ignored_below(own, root_fd, next, path) : 0;
+	return strcmp(next, path) ? is_ignored_below(own, root_fd, next, path, is_dir) : 0;
 }
 
-int ews_rules_is_ignored(struct ews_repo *repo, const char *path)
+static int is_ignored(struct ews_repo *repo, const char *path, bool is_dir)
 {
 	EWS_CLEANUP(ignore) struct ews_ignore *rules = NULL;
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
@@ -139,12 +140,22 @@ int ews_rules_is_ignored(struct ews_repo *repo, const char *path)
 	int rc = root < 0 ? root : ews_rules_ignore(&rules, repo, repo->project);
 
 	if (rc == 0)
-		rc = is_ignored_below(rules, root, "", path);
+		rc = is_ignored_below(rules, root, "", path, is_dir);
 	/* Mostly nothing is ignored, and the index need not be read. */
 	if (rc <= 0)
 		return rc;
 	rc = ews_index_read(&index, repo->git_fd, "index", ews_odb_algo(repo->odb));
 	return rc < 0 ? rc : !ews_index_has_below(&index, path);
+}
+
+int ews_rules_is_ignored(struct ews_repo *repo, const char *path)
+{
+	return is_ignored(repo, path, true);
+}
+
+int ews_rules_is_ignored_file(struct ews_repo *repo, const char *path)
+{
+	return is_ignored(repo, path, false);
 }
 
 int ews_rules_exclude_text(struct ews_buf *out, struct ews_repo *repo, const struct ews_session *session)

@@ -37,6 +37,8 @@ int ews_rules_ignore_kept(struct ews_ignore **out, const struct ews_session *ses
 
 /* Is the directory `path` of the project ignored, with nothing in it that git tracks? 1 or 0. */
 int ews_rules_is_ignored(struct ews_repo *repo, const char *path);
+/* Is the file `path`, which is there, and which git does not track? 1 or 0. */
+int ews_rules_is_ignored_file(struct ews_repo *repo, const char *path);
 
 /*
  * The rules for what is neither in a workspace nor looked at in one: those of `session`, which are its
