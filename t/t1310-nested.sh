@@ -223,6 +223,12 @@ test_expect_success 'P8: of one that has ended nobody knows the commits of submo
 	git -C b/sub commit -q --allow-empty -m "since then" && git -C b ews end --branch late b 2>err && test_grep "not on the branch: sub (repository-moved)" err && git -C b rev-parse late:sub >got && git -C b rev-parse HEAD:sub >want && test_cmp want got
 '
 
+test_expect_success 'P8: in place end --branch does not say of what is in a submodule that moved on that the branch lacks it' '
+	git init -q src && echo s >src/s && git -C src add . && git -C src commit -qm s && git init -q on && for m in moved/m hidden/m still; do git -C on submodule --quiet add "$PWD/src" $m || return 1; done && echo /hidden >on/.gitignore && git -C on add . && git -C on commit -qm on && start_ws on --method in-place on &&
+	for m in moved/m hidden/m; do echo more >"on/${m:?}/new" && mkdir "on/${m:?}/d" && echo more >"on/${m:?}/d/new" && git -C "on/$m" add . && git -C "on/$m" commit -qm further && git -C "on/$m" rev-parse HEAD || return 1; done >want && echo more >on/still/new && git -C on ews end --no-revert --branch on on 2>err &&
+	for m in moved/m hidden/m; do git -C on rev-parse "on:$m" || return 1; done >got && test_cmp want got && grep "on the branch" err >got && echo "warning: not on the branch: still/new (repository)" | test_cmp - got
+'
+
 test_expect_success 'a snapshot that holds a submodule goes into a directory' '
 	start_ws p t && git -C p ews snapshot restore t --to "$PWD/to" >out && test_grep "Status: Verified" out && test_path_is_dir to/sub && test_path_is_file to/top && git -C p ews end t
 '

@@ -190,18 +190,24 @@ int ews_hidden_drop(struct ews_strv *out, struct ews_content *content, const str
 		bool is_hidden = was ? why_then[was - then->items] && (why[i] || is_same) : why[i];
 		const struct ews_skip *repository =
 			ews_entry_is_dir(entry) ? find_repository(&content->scan.skips, entry->path) : NULL;
-		bool has_head = false;
+		bool has_head = false, is_named;
 
 		if (ews_entry_is_dir(entry) &&
-		    take_submodule(&has_head, entry, repository, session->repo->odb, root_fd, index, stored))
+		    take_submodule(&has_head, entry, repository, session->repo->odb, root_fd, index, stored)) {
 			submodule = entry->path;
-		else if (submodule && ews_path_is_inside(entry->path, submodule))
+			/* What is new in it may be in the commit that it has gone on to. */
+			if (has_head && repository->reason == EWS_SKIP_REPOSITORY_MOVED)
+				named = submodule;
+		} else if (submodule && ews_path_is_inside(entry->path, submodule)) {
 			is_hidden = true;
+		}
 		is_hidden = is_hidden && !is_tracked(entry->path, index, stored);
-		if (is_hidden && !is_same && !(named && ews_path_is_inside(entry->path, named))) {
+		is_named = named && ews_path_is_inside(entry->path, named);
+		if (is_hidden && !is_same && !is_named) {
 			ews_path_line_add(out, entry->path, ews_skip_word(why[i] ? why[i] : EWS_SKIP_REPOSITORY));
 			named = is_dir ? entry->path : NULL;
-		} else if (repository && !has_head && is_new_or_moved(repository, entry->path, &base->scan.skips)) {
+		} else if (repository && !has_head && !is_named &&
+			   is_new_or_moved(repository, entry->path, &base->scan.skips)) {
 			ews_path_line_add(out, entry->path, ews_skip_word(repository->reason));
 		}
 		/* A directory alone is nothing to git; in one that is hidden may be what it tracks. */

@@ -20,7 +20,7 @@
  * `root_fd`; below 0, where that is of another time, at the one that git knows.
  *
  * `out` gets "<path>\t<reason>" of what is new or changed since `base`, and a repository that came or moved on, but for what became a
- * submodule at its commit; of a directory that is new, that alone.
+ * submodule at its commit, with what is in one that moved on; of a directory that is new, that alone.
  */
 int ews_hidden_drop(struct ews_strv *out, struct ews_content *content, const struct ews_session *session, int root_fd,
 		    const struct ews_index *index, const struct ews_entries *stored, const struct ews_content *base);
