@@ -229,6 +229,12 @@ test_expect_success 'P8: in place end --branch does not say of what is in a subm
 	for m in moved/m hidden/m; do git -C on rev-parse "on:$m" || return 1; done >got && test_cmp want got && grep "on the branch" err >got && echo "warning: not on the branch: still/new (repository)" | test_cmp - got
 '
 
+test_expect_success 'in place end --branch has the files of a repository that is none any more, as git add would' '
+	git init -q former && (cd former && git submodule --quiet add "$PWD/../src" s && echo "*.o" >.gitignore && git add . && git commit -qm former && git clone -q ../src own && echo o | tee s/x.o >own/x.o) && start_ws former --method in-place former &&
+	git -C former rm -q --cached s && rm -rf former/s/.git former/own/.git && echo new >former/s/new && git -C former ews end --no-revert --branch b former 2>err && test_grep ! "on the branch" err && git -C former ls-tree -r b >got && git -C former add -A && git -C former ls-tree -r "$(git -C former write-tree)" >want && test_cmp want got &&
+	git -C former ews end --branch late former && git -C former ls-tree -r late >got && test_cmp want got
+'
+
 test_expect_success 'a snapshot that holds a submodule goes into a directory' '
 	start_ws p t && git -C p ews snapshot restore t --to "$PWD/to" >out && test_grep "Status: Verified" out && test_path_is_dir to/sub && test_path_is_file to/top && git -C p ews end t
 '

@@ -187,7 +187,9 @@ int ews_hidden_drop(struct ews_strv *out, struct ews_content *content, const str
 		const struct ews_entry *was = ews_entries_find(then, entry->path);
 		bool is_dir = entry->type == EWS_ENTRY_DIR;
 		bool is_same = was && (ews_entry_equal_in_git(was, entry) || (is_dir && ews_entry_is_dir(was)));
-		bool is_hidden = was ? why_then[was - then->items] && (why[i] || is_same) : why[i];
+		uint8_t before = was ? why_then[was - then->items] : why[i];
+		/* What lay in a repository that is gone is a file like any other. */
+		bool is_hidden = before && (why[i] || (is_same && before != EWS_SKIP_REPOSITORY));
 		const struct ews_skip *repository =
 			ews_entry_is_dir(entry) ? find_repository(&content->scan.skips, entry->path) : NULL;
 		bool has_head = false, is_named;
