@@ -199,6 +199,13 @@ test_expect_success 'P2, P3, P8: in place one that stands elsewhere than at the 
 	done
 '
 
+test_expect_success 'P8: so is one that is a linked worktree, whose branch is elsewhere; as a submodule the branch has its commit' '
+	test_repo linked && git init -q elsewhere && echo 1 >elsewhere/f && git -C elsewhere add f && git -C elsewhere commit -qm one && for w in sub packed bare; do git -C elsewhere worktree add -q -b $w "$PWD/linked/$w" || return 1; done && git -C elsewhere pack-refs --all && git -C linked add sub 2>err && git -C linked commit -qm sub &&
+	start_ws linked --method in-place linked && git -C linked ews diff --exit-code 2>err && test_must_be_empty err && git -C linked/packed commit -q --allow-empty -m two && test_expect_code 1 git -C linked ews diff --exit-code 2>err && echo "warning: not in the patch: packed/.git (repository-moved)" | test_cmp - err &&
+	echo 2 >linked/sub/f && git -C linked/sub commit -qam two && git -C elsewhere pack-refs --all && test_expect_code 1 git -C linked ews diff --exit-code 2>err && test_grep ": sub/.git (repository-moved)" err && test_grep ! bare err &&
+	git -C linked ews end --no-revert --branch linked linked 2>err && git -C linked rev-parse linked:sub >got && git -C elsewhere rev-parse sub | test_cmp - got && test_grep "not on the branch: packed (repository-moved)" err
+'
+
 test_expect_success 'P8: in place run says so as well, and what takes it back' '
 	head=$(git -C m/own rev-parse HEAD) && (cd m && git ews run --guard=off --method in-place --end -- sh -c "cd own && git commit -q --allow-empty -m further") >out 2>err && test_grep "left out: own/.git (repository-moved)" err && sed -n "s/^note: a repository has moved on; .*: git/git/p" err >back && sh back && test "$(git -C m/own rev-parse HEAD)" = "$head"
 '

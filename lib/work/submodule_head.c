@@ -21,6 +21,8 @@
 #define KEPT "heads"
 #define KEPT_BYTES_MAX (64 * EWS_MIB)
 
+#define GIT_FILE_BYTES_MAX (64 * EWS_KIB) /* of a HEAD, or a commondir */
+
 /* The git directory of what `fd` is the top of; -1: there is none. */
 static int open_git_dir(int fd)
 {
@@ -34,11 +36,32 @@ static int open_git_dir(int fd)
 	return openat(fd, named, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
+/* A linked worktree has its branch in the directory that the file "commondir" of its own, `git_fd`, names. */
+static bool read_linked(struct ews_oid *out, struct ews_odb *odb, int git_fd)
+{
+	EWS_CLEANUP(buf) struct ews_buf head = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf common = EWS_BUF_INIT;
+	EWS_CLEANUP(fd) int common_fd = -1;
+	const char *ref;
+
+	if (ews_file_read(&common, git_fd, "commondir", GIT_FILE_BYTES_MAX) < 0 ||
+	    ews_file_read(&head, git_fd, "HEAD", GIT_FILE_BYTES_MAX) < 0)
+		return false;
+	ews_buf_rtrim(&common);
+	ews_buf_rtrim(&head);
+	ref = ews_odb_ref_target(head.ptr);
+	if (!ref || !ews_str_begins(ref, "refs/"))
+		return false;
+	common_fd = openat(git_fd, common.ptr, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return common_fd >= 0 && ews_odb_ref_read_from(out, odb, common_fd, true, ref) == 0;
+}
+
 bool ews_submodule_head_read(struct ews_oid *out, struct ews_odb *odb, int root_fd, const char *path)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(root_fd, path);
 	EWS_CLEANUP(fd) int git_fd = fd < 0 ? -1 : open_git_dir(fd);
-	bool is_found = git_fd >= 0 && ews_odb_ref_read_from(out, odb, git_fd, true, "HEAD") == 0;
+	bool is_found = git_fd >= 0 && (ews_odb_ref_read_from(out, odb, git_fd, true, "HEAD") == 0 ||
+					read_linked(out, odb, git_fd));
 
 	ews_error_clear(); /* a repository that can't be read says nothing */
 	return is_found;

@@ -3,7 +3,7 @@
  *
  * That is what git takes for a submodule's content (gitsubmodules(7)). HEAD is read as a file, and the ref that it names:
  * whoever works in a workspace may write to both, so that no library gets to see such a repository and nothing in it is run.
- * One that says nothing in these files (a reftable, a linked worktree on a branch) counts as where it is known to stand.
+ * One that says nothing in these files (a reftable) counts as where it is known to stand.
  *
  * SPDX-License-Identifier: MIT
  */
