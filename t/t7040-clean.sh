@@ -327,6 +327,20 @@ test_expect_success 'P1: nor does a session in place follow a git directory that
 	test_repo named && git -C named ews start --method in-place ip && echo agent >>named/run.sh && mv named called && rm -r somebody/.git && (GIT_DIR=$PWD/called/.git && GIT_WORK_TREE=$PWD/somebody && export GIT_DIR GIT_WORK_TREE && cd somebody && test_must_fail git ews end ip) && echo precious | test_cmp - somebody/thesis && git -C called ews end ip >out && test_grep "Status: Verified" out && git -C called diff --exit-code
 '
 
+test_expect_success 'P4: a session in place goes along when what its project held is moved into a new directory, in whatever order, and asked in between' '
+	test_repo held && git -C held ews start --method in-place ip && echo agent >>held/run.sh && mkdir holds && (cd held && mv -- $(ls -A) ../holds) && git -C holds ews list 2>err && test_grep "sessions have followed$" err && rmdir held && git -C holds ews end ip >out && test_grep "Status: Verified" out && git -C holds diff --exit-code &&
+	test_repo slow && git -C slow ews start --method in-place ip && echo agent >>slow/run.sh && mkdir fast && mv slow/.git fast && git -C fast ews list >out 2>err && test_grep "followed, but not all of them$" err && test_grep "^note: session .ip. has stayed, with its work tree, in .$PWD/slow.$" err && out_of_reach fast slow end && (cd slow && mv -- $(ls -A) ../fast) && git -C fast ews status ip >out && test_grep "Workspace: $PWD/fast$" out && rmdir slow && git -C fast ews end ip >out && test_grep "Status: Verified" out && git -C fast diff --exit-code && git -C fast ews undo && git -C fast ews undo && test_grep agent fast/run.sh && git -C fast ews end ip &&
+	test_repo lent && git -C lent ews start --method in-place ip && echo agent >>lent/run.sh && mv lent/.git lent.git && git -C lent.git ews list 2>err && test_grep "session .ip. has stayed" err && mv lent.git lent/.git && mv lent back && git -C back ews end ip >out 2>err && test_grep ! stayed err && test_grep "Status: Verified" out && git -C back diff --exit-code
+'
+
+test_expect_success 'P4: so do the steps of such a project, where only reports are left behind' '
+	test_repo steps && start_ws steps one && echo agent >>"${ws:?}/run.sh" && git -C steps ews apply one && git -C steps ews end --force one && test_path_is_dir steps/.superqode && mkdir stepped && (cd steps && mv -- $(ls -A | grep -vx "[.]superqode") ../stepped) && git -C stepped ews undo one && git -C stepped ews undo && git -C stepped diff --exit-code
+'
+
+test_expect_success 'P1: a session whose git directory was moved away alone is in no work tree that config names since' '
+	test_repo fled && git -C fled ews start --method in-place ip && echo agent >>fled/run.sh && mkdir shelter pointed && echo precious >pointed/thesis && mv fled/.git shelter && git -C shelter ews list && mv fled fled.away && git -C shelter config core.worktree "$PWD/pointed" && test_expect_code 1 git -C shelter ews end ip 2>err && test_grep "out of reach" err && echo precious | test_cmp - pointed/thesis && test_grep agent fled.away/run.sh
+'
+
 test_expect_success BIRTH 'P4: a project that was moved is known by its directory where somebody has made one in its old place since' '
 	test_repo anew && git -C anew ews start --method in-place ip && echo agent >>anew/run.sh && mv anew anew-m && mkdir anew && echo precious >anew/thesis && git -C anew-m ews end ip >out && test_grep "Status: Verified" out && git -C anew-m diff --exit-code && echo precious | test_cmp - anew/thesis
 '

@@ -167,11 +167,15 @@ static int leave_ignored(struct ews_cmd_ctx *ctx, const char *home)
 /* Sessions of a project that was moved follow it as soon as anybody asks for them there. */
 static int follow(const struct ews_cmd_ctx *ctx, struct ews_repo *repo)
 {
+	EWS_CLEANUP(strv) struct ews_strv left = EWS_STRV_INIT;
 	EWS_CLEANUP(free) char *was = NULL;
-	int rc = repo->here ? 0 : ews_moved_follow(&was, repo);
+	int rc = repo->here ? 0 : ews_moved_follow(&was, &left, repo);
 
 	if (rc > 0)
-		ews_cmd_note(ctx, "this project was at '%s': its sessions have followed", was);
+		ews_cmd_note(ctx, "this project was at '%s': its sessions have followed%s", was,
+			     left.n ? ", but not all of them" : "");
+	for (size_t i = 0; i < left.n; i++)
+		ews_cmd_note(ctx, "%s", left.items[i]);
 	return rc;
 }
 

@@ -139,6 +139,7 @@ static int parse(struct ews_state *out, const cJSON *json)
 	out->guard_offline = cJSON_IsTrue(cJSON_GetObjectItem(json, "guard_offline"));
 	out->project_changed = cJSON_IsTrue(cJSON_GetObjectItem(json, "project_changed"));
 	out->is_overruled = cJSON_IsTrue(cJSON_GetObjectItem(json, "overruled"));
+	out->is_left_behind = cJSON_IsTrue(cJSON_GetObjectItem(json, "left_behind"));
 #define GET_LATER(key, member) \
 	if (rc == 0)           \
 		rc = parse_later(&out->member, json, key);
@@ -207,6 +208,7 @@ void ews_state_format(struct ews_buf *out, const struct ews_state *state)
 	cJSON_AddBoolToObject(json, "guard_offline", state->guard_offline);
 	cJSON_AddBoolToObject(json, "project_changed", state->project_changed);
 	cJSON_AddBoolToObject(json, "overruled", state->is_overruled);
+	cJSON_AddBoolToObject(json, "left_behind", state->is_left_behind);
 	ews_json_add_int(json, "port_base", state->port_base);
 	ews_json_add_int(json, "epoch", state->epoch);
 	add_owner(json, &state->owner);

@@ -51,6 +51,7 @@ struct ews_state {
 	bool guard_offline; /* no network was let */
 	bool project_changed; /* while a command ran in it */
 	bool is_overruled; /* it ended in the project itself while git was told to work elsewhere, or nowhere */
+	bool is_left_behind; /* it is at work in the project itself, out of which the git directory was moved alone */
 	int64_t epoch; /* the project's when it started; below 0: it was not known */
 	unsigned port_base; /* the first of its ports; 0: none */
 };

@@ -28,6 +28,7 @@
 #include "work/session_lock.h"
 #include "work/session_open.h"
 #include "work/session_place.h"
+#include "work/session_project.h"
 #include "work/snapshot.h"
 
 #define OWN_LOCK "~moved" /* no session's id */
@@ -144,6 +145,20 @@ static bool is_known_by_birth(const char *path, const struct ews_home_project *p
 	return birth && !strcmp(birth, project->birth);
 }
 
+/* Did the store stand in the work tree at `place`? */
+static bool stood_in(const char *place, const struct ews_home_project *project)
+{
+	EWS_CLEANUP(free) char *around = ews_repo_place_around(project->store);
+
+	return around && !strcmp(place, around);
+}
+
+/* Nor may a mere directory be left of what the store stood in: who moves its content has not yet removed that. */
+static bool is_emptied(const char *place, const struct ews_home_project *project)
+{
+	return stood_in(place, project) && ews_session_place_is_vacant(place);
+}
+
 /* Has what was at `place` gone from there, to `now` as it seems? Whatever stands there since. What can't be seen may be it. */
 static bool has_left(const char *place, const char *now, const struct ews_home_project *project)
 {
@@ -151,6 +166,8 @@ static bool has_left(const char *place, const char *now, const struct ews_home_p
 
 	if (!real)
 		return ews_errno_is_absent(errno);
+	if (strcmp(place, now) != 0 && is_emptied(place, project))
+		return true;
 	return strcmp(real, place) != 0 || (!strcmp(place, project->project) && is_known_by_birth(now, project));
 }
 
@@ -170,9 +187,8 @@ static bool is_its_own(const struct ews_repo *repo, const struct ews_home_projec
  */
 static char *find_work_tree(const char *place, const struct ews_repo *repo, const struct ews_home_project *project)
 {
-	EWS_CLEANUP(free) char *around = ews_repo_place_around(project->store);
 	EWS_CLEANUP(free) char *now = NULL;
-	bool stood_around = around && !strcmp(place, around);
+	bool stood_around = stood_in(place, project);
 
 	if (!stood_around && strcmp(place, project->project) != 0)
 		return NULL;
@@ -230,6 +246,22 @@ static void replace_linked(struct ews_state *state, const struct ews_repo *repo,
 	replace_whole(&state->project, top);
 }
 
+/*
+ * What the main work tree of a session in place is by now. Where the store was moved out of it alone it stays, and that is noted: no path
+ * that home has says so any more when it comes after.
+ */
+static void replace_in_place(struct ews_state *state, const struct ews_repo *repo,
+			     const struct ews_home_project *project)
+{
+	bool was_around = state->is_left_behind || stood_in(state->workspace, project);
+
+	replace_work_tree(&state->workspace, repo, project);
+	replace_whole(&state->project, state->workspace);
+	state->is_left_behind = was_around && ews_gitfile_leads_to(state->workspace, repo->common_dir) <= 0;
+	ews_error_clear();
+	ews_session_follow_store(state, repo);
+}
+
 /* The session's own record, under its lock. */
 static int follow_state(struct ews_repo *repo, const struct ews_home_project *project, const char *id)
 {
@@ -246,8 +278,7 @@ static int follow_state(struct ews_repo *repo, const struct ews_home_project *pr
 	if (!is_main) {
 		replace_linked(&state, repo, project);
 	} else if (!strcmp(state.workspace, state.project)) {
-		replace_work_tree(&state.workspace, repo, project);
-		replace_whole(&state.project, state.workspace);
+		replace_in_place(&state, repo, project);
 	} else {
 		replace_main(&state.project, repo, project);
 	}
@@ -461,7 +492,23 @@ static int let_follow(struct ews_repo *repo, const struct ews_home_project *proj
 	return rc < 0 ? rc : 1;
 }
 
-int ews_moved_follow(char **was, struct ews_repo *repo)
+/* What is said of the sessions below `dir` that are where the store is no more. */
+static void list_left(struct ews_strv *out, const char *dir)
+{
+	EWS_CLEANUP(orphans) struct ews_orphans orphans = EWS_ORPHANS_INIT;
+
+	(void)ews_orphan_list(&orphans, dir); /* it was just now, and they have followed without a word, too */
+	ews_error_clear();
+	for (size_t i = 0; i < orphans.n; i++) {
+		const struct ews_state *state = &orphans.items[i].state;
+
+		if (orphans.items[i].has_state && state->is_left_behind && state->state != EWS_STATE_ENDED)
+			ews_strv_addf(out, "session '%s' has stayed, with its work tree, in '%s'", state->id,
+				      state->workspace);
+	}
+}
+
+int ews_moved_follow(char **was, struct ews_strv *left, struct ews_repo *repo)
 {
 	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;
 	int rc = ews_repo_need_dir(repo, false);
@@ -484,6 +531,7 @@ int ews_moved_follow(char **was, struct ews_repo *repo)
 		rc = let_follow(repo, project, &orphans);
 		if (rc > 0) {
 			*was = find_former(repo, project);
+			list_left(left, project->dir);
 			return rc;
 		}
 	}

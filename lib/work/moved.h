@@ -11,13 +11,15 @@
 #ifndef EWS_WORK_MOVED_H
 #define EWS_WORK_MOVED_H
 
+#include "base/strv.h"
 #include "store/repo.h"
 
 /*
  * Let the sessions follow when `repo` is one that has moved. Returns 1 then, and `*was` is where it stood, or its store
- * where only that has moved (the caller frees it); 0 when there is nothing of the kind. Fails with EWS_EBUSY while a verb is at
+ * where only that has moved (the caller frees it), and `left` gets a sentence on each session in place that the store was
+ * moved away from; 0 when there is nothing of the kind. Fails with EWS_EBUSY while a verb is at
  * work on one of them. What a killed call leaves half done is done by the next.
  */
-int ews_moved_follow(char **was, struct ews_repo *repo);
+int ews_moved_follow(char **was, struct ews_strv *left, struct ews_repo *repo);
 
 #endif

@@ -111,6 +111,7 @@ int ews_session_stand_in_place(struct ews_session *session)
 
 	if (!session->method || !session->method->is_project)
 		return 0;
+	ews_session_follow_store(&session->state, session->repo);
 	rc = ews_session_project(&project, session);
 	if (rc == 0) {
 		ews_session_follow(&session->state, project);
@@ -225,6 +226,34 @@ void ews_session_hint_lost(const struct ews_session *session)
 		ews_error_hint("'git ews end %s' ends the session", id);
 }
 
+bool ews_session_place_is_vacant(const char *place)
+{
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = ews_dir_names_read_at(&names, place);
+
+	if (n < 0)
+		ews_error_clear(); /* what can't be looked at may be there */
+	return n == 0 || (n == 1 && !strcmp(names.items[0].name, ".superqode"));
+}
+
+void ews_session_follow_store(struct ews_state *state, const struct ews_repo *repo)
+{
+	EWS_CLEANUP(free) char *around = NULL;
+	bool is_linked = strcmp(repo->git_dir, repo->common_dir) != 0;
+
+	if (!state->is_left_behind || strcmp(state->git_dir, repo->common_dir) != 0)
+		return;
+	around = ews_repo_place_around(repo->common_dir);
+	if (!around || (!is_linked && strcmp(repo->project, around) != 0) || !strcmp(state->workspace, around) ||
+	    !ews_session_place_is_vacant(state->workspace))
+		return;
+	free(state->workspace);
+	free(state->project);
+	state->workspace = ews_strdup(around);
+	state->project = ews_steal(&around);
+	state->is_left_behind = false;
+}
+
 /*
  * Has the work tree left `place`? What stands there by now may be another one, or anything. The main work tree may have stood there
  * without a file of its own (GIT_WORK_TREE).
@@ -259,6 +288,8 @@ void ews_session_follow(struct ews_state *state, const struct ews_repo *repo)
 	const struct ews_method *method = ews_method_find(state->method);
 	EWS_CLEANUP(free) char *top = NULL;
 
+	if (method && method->is_project)
+		ews_session_follow_store(state, repo);
 	if (!method || !method->is_project || strcmp(state->git_dir, repo->git_dir) != 0 ||
 	    strcmp(state->workspace, state->project) != 0 ||
 	    ews_repo_is_another(repo, state->worktree_mark, state->created_s))

@@ -45,7 +45,16 @@ bool ews_session_is_lost_with_files(const struct ews_session *session);
 /* Of one that is lost: hint at what brings its work tree back, and at what ends it. */
 void ews_session_hint_lost(const struct ews_session *session);
 
-/* What `state` says of a session that works in the linked worktree `repo` itself, which was moved since, is said of its new place. */
+/* Is nothing at `place`, or a directory with nothing in it but our own reports? Not where that can't be seen. */
+bool ews_session_place_is_vacant(const char *place);
+
+/*
+ * The git directory was moved out of the work tree that a session in place works in, and nothing stands any more where that was: it has
+ * come after. Where `repo` is told to have another work tree nobody knows.
+ */
+void ews_session_follow_store(struct ews_state *state, const struct ews_repo *repo);
+
+/* What `state` says of a session that works in the work tree `repo` itself, which was moved since, is said of its new place. */
 void ews_session_follow(struct ews_state *state, const struct ews_repo *repo);
 
 #endif
