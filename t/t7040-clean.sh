@@ -337,6 +337,13 @@ test_expect_success 'P4: so do the steps of such a project, where only reports a
 	test_repo steps && start_ws steps one && echo agent >>"${ws:?}/run.sh" && git -C steps ews apply one && git -C steps ews end --force one && test_path_is_dir steps/.superqode && mkdir stepped && (cd steps && mv -- $(ls -A | grep -vx "[.]superqode") ../stepped) && git -C stepped ews undo one && git -C stepped ews undo && git -C stepped diff --exit-code
 '
 
+test_expect_success 'P4: a session in place goes along with a repository whose work tree config names when both are copied to another disk, and into no other work tree' '
+	for r in copied apart; do
+		git init -q $r && mkdir "${r:?}/www" && echo a >"${r:?}/www/a" && git -C $r config core.worktree ../www && git -C "${r:?}/www" add a && git -C "${r:?}/www" commit -q -m $r && git -C $r ews start --method in-place ip && echo agent >>"${r:?}/www/a" && cp -a $r $r-2 && rm -r "${r:?}" || return 1
+	done && git -C copied-2 ews list 2>err && test_grep "sessions have followed$" err && git -C copied-2 ews end ip >out && test_grep "Status: Verified" out && echo a | test_cmp - copied-2/www/a &&
+	git -C apart-2 config core.worktree ../files && mv apart-2/www apart-2/files && git -C apart-2 ews list && test_expect_code 1 git -C apart-2 ews end ip 2>err && test_grep "out of reach: .$PWD/apart/www.$" err && test_grep agent apart-2/files/a
+'
+
 test_expect_success 'P1: a session whose git directory was moved away alone is in no work tree that config names since' '
 	test_repo fled && git -C fled ews start --method in-place ip && echo agent >>fled/run.sh && mkdir shelter pointed && echo precious >pointed/thesis && mv fled/.git shelter && git -C shelter ews list && mv fled fled.away && git -C shelter config core.worktree "$PWD/pointed" && test_expect_code 1 git -C shelter ews end ip 2>err && test_grep "out of reach" err && echo precious | test_cmp - pointed/thesis && test_grep agent fled.away/run.sh
 '

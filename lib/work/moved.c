@@ -171,11 +171,32 @@ static bool has_left(const char *place, const char *now, const struct ews_home_p
 	return strcmp(real, place) != 0 || (!strcmp(place, project->project) && is_known_by_birth(now, project));
 }
 
+/* How long is the path of the directory that holds both? */
+static size_t len_in_common(const char *a, const char *b)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; a[i] && a[i] == b[i]; i++)
+		if (a[i] == '/')
+			len = i;
+	return len;
+}
+
+/* Does the work tree lie to the store as it did, with nothing left in its old place? A copy of both on another disk has no birth in common. */
+static bool lies_as_before(const struct ews_repo *repo, const struct ews_home_project *project)
+{
+	size_t was = len_in_common(project->project, project->store);
+	size_t is = len_in_common(repo->project, repo->common_dir);
+
+	return project->is_away && !strcmp(repo->project + is, project->project + was) &&
+	       !strcmp(repo->common_dir + is, project->store + was);
+}
+
 /* Is the repository's work tree, as config or the environment names it, what home knew, or does its own ".git" say whose it is? */
 static bool is_its_own(const struct ews_repo *repo, const struct ews_home_project *project)
 {
 	bool is = ews_gitfile_leads_to(repo->project, repo->common_dir) > 0 ||
-		  is_known_by_birth(repo->project, project);
+		  is_known_by_birth(repo->project, project) || lies_as_before(repo, project);
 
 	ews_error_clear();
 	return is;
