@@ -285,6 +285,15 @@ test_expect_success 'in place: no work tree stands on the branch that a bare rep
 	git -C hull ews end s >out && test_grep "Status: Verified" out && heads hull >out && test_cmp base out
 '
 
+test_expect_success 'P1: in place: nor where its config says nothing of it; one that a work tree leads to has that all the same' '
+	for unsaid in core.repositoryformatversion core.bare; do
+		rm -rf kernel kernel.git hull && test_repo kernel && git clone -q --bare kernel kernel.git && git -C kernel.git config --unset $unsaid && git -C kernel.git worktree add -q ../hull main && git -C hull commit -q --allow-empty -m more && heads hull >base && git -C hull ews start --method in-place s && git -C hull checkout -qb agent && git -C hull update-ref refs/heads/main main~ &&
+		git -C hull ews end s >out && test_grep "Status: Verified" out && heads hull >out && test_cmp base out || { echo >&2 $unsaid; return 1; }
+	done &&
+	test_repo moored && git -C moored init -q --separate-git-dir ../moored.git && git --git-dir=moored.git config --unset core.bare && git -C moored worktree add -q ../moored-own && git -C moored-own ews start --method in-place s && (cd moored-own && git checkout -qb agent && git commit -q --allow-empty -m agent) && git -C moored checkout -q moored-own && git -C moored commit -q --allow-empty -m person && heads moored >work &&
+	test_expect_code 1 git -C moored-own ews end s 2>err && test_grep "cannot put .refs/heads/moored-own. back" err && heads moored >out && test_cmp work out
+'
+
 # A session in place has its work tree for a workspace, and is nothing to the others of the repository
 test_expect_success 'P8: in place in one work tree: shown as it is in every other, passed by, and sent back by what would need it' '
 	test_repo trees && git -C trees worktree add -q -b w ../trees-w && git -C trees-w ews start --method in-place ip && echo edit >>trees-w/src/main.c && git -C trees ews list >out && test_grep "^ip *active " out && git -C trees ews status >out && test_grep "ip *active *1 file" out && test_grep ! "project:\|problem:" out && git -C trees ews status --json ip >out && test_json out ".sessions[0].changes.total_changes" 1 && test_json out ".sessions[0].project_changed" false &&

@@ -344,6 +344,13 @@ test_expect_success 'P4: a session in place goes along with a repository whose w
 	git -C apart-2 config core.worktree ../files && mv apart-2/www apart-2/files && git -C apart-2 ews list && test_expect_code 1 git -C apart-2 ews end ip 2>err && test_grep "out of reach: .$PWD/apart/www.$" err && test_grep agent apart-2/files/a
 '
 
+test_expect_success 'P4: the sessions of a bare repository that was moved follow from its linked worktree, whatever its config leaves unsaid' '
+	for unsaid in core.repositoryformatversion core.bare; do
+		r=quiet-${unsaid#core.} && test_repo $r && git clone -q --bare $r $r.git && git -C $r.git config --unset $unsaid && git -C $r.git worktree add -q ../$r-w main && git -C $r-w ews start --method in-place ip && echo agent >>"${r:?}-w/run.sh" && mv $r.git $r-2.git && git -C $r-2.git worktree repair "$PWD/$r-w" &&
+		git -C $r-w ews list >out 2>err && test_grep "sessions have followed$" err && test_grep "^ip" out && git -C $r-w ews end ip >out && test_grep "Status: Verified" out && git -C $r-w diff --exit-code || { echo >&2 $unsaid; return 1; }
+	done
+'
+
 test_expect_success 'P1: a session whose git directory was moved away alone is in no work tree that config names since' '
 	test_repo fled && git -C fled ews start --method in-place ip && echo agent >>fled/run.sh && mkdir shelter pointed && echo precious >pointed/thesis && mv fled/.git shelter && git -C shelter ews list && mv fled fled.away && git -C shelter config core.worktree "$PWD/pointed" && test_expect_code 1 git -C shelter ews end ip 2>err && test_grep "out of reach" err && echo precious | test_cmp - pointed/thesis && test_grep agent fled.away/run.sh
 '

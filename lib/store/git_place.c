@@ -5,8 +5,10 @@
  */
 #include "store/git_place.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -14,6 +16,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "store/gitconfig_text.h"
+#include "store/gitfile.h"
 
 #define FILE_BYTES_MAX (16 * EWS_MIB)
 
@@ -84,6 +87,16 @@ int ews_git_place_read(struct ews_git_place *out, const char *git_dir, const cha
 	*out = place;
 	place = (struct ews_git_place)EWS_GIT_PLACE_INIT;
 	return 0;
+}
+
+bool ews_git_place_is_bare(const struct ews_git_place *place, const char *common_dir)
+{
+	EWS_CLEANUP(free) char *index = ews_path_join(common_dir, "index");
+
+	if (place->bare.text || place->worktree.text)
+		return place->is_bare;
+	return strcmp(ews_path_base(common_dir), EWS_GITFILE) != 0 && access(index, F_OK) < 0 &&
+	       ews_errno_is_absent(errno);
 }
 
 char *ews_git_place_path(const struct ews_git_place *place, const char *git_dir)

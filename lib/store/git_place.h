@@ -31,6 +31,12 @@ struct ews_git_place {
  */
 int ews_git_place_read(struct ews_git_place *out, const char *git_dir, const char *common_dir);
 
+/*
+ * Has the repository `common_dir` no work tree of its own, by what `place` says of its main one? Where nothing is said it is to git what
+ * it looks like: bare, unless it has the name of one that is in its work tree. One with an index may be reached by a gitfile.
+ */
+bool ews_git_place_is_bare(const struct ews_git_place *place, const char *common_dir);
+
 /* Where `worktree` leads to, seen from `git_dir`, whether anything is there or not; "" to nowhere. The caller frees it. */
 char *ews_git_place_path(const struct ews_git_place *place, const char *git_dir);
 

@@ -91,7 +91,8 @@ static char *find_main_tree(struct ews_repo *repo, const char *ref)
 	EWS_CLEANUP(git_place) struct ews_git_place place = EWS_GIT_PLACE_INIT;
 
 	if (is_own(repo, repo->common_fd) || !heads_to(repo->common_fd, ref, false) ||
-	    ews_git_place_read(&place, repo->common_dir, repo->common_dir) < 0 || place.is_bare)
+	    ews_git_place_read(&place, repo->common_dir, repo->common_dir) < 0 ||
+	    ews_git_place_is_bare(&place, repo->common_dir))
 		return NULL;
 	return name_main_tree(repo, &place);
 }

@@ -459,7 +459,7 @@ static bool open_main_at(struct ews_repo **out, const struct ews_repo *linked, c
 	EWS_CLEANUP(git_place) struct ews_git_place said = EWS_GIT_PLACE_INIT;
 	bool is = ews_repo_open_at(&repo, place, linked->home) == 0 && !strcmp(repo->git_dir, linked->common_dir) &&
 		  ews_git_place_read(&said, repo->git_dir, repo->common_dir) == 0 &&
-		  (repo->is_bare == said.is_bare || repo->overruled);
+		  (repo->is_bare == ews_git_place_is_bare(&said, repo->common_dir) || repo->overruled);
 
 	ews_error_clear();
 	if (is)

@@ -77,7 +77,7 @@ static const char *own_entry(const struct ews_repo *repo)
 
 	if (!name || ews_git_place_read(&main, repo->common_dir, repo->common_dir) < 0)
 		return NULL;
-	return main.is_bare ? name : NULL;
+	return ews_git_place_is_bare(&main, repo->common_dir) ? name : NULL;
 }
 
 /* Has the repository no work tree but this one, and those of sessions? */
