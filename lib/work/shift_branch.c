@@ -232,6 +232,30 @@ static int plan_move_back(struct ews_transition_result *out, const struct ews_sh
 	return 0;
 }
 
+/* A branch that is to move, as it is written down, and where that is by now. */
+struct move {
+	char *branch;
+	struct ews_oid from, to, now; /* none: nowhere */
+};
+
+#define MOVE_INIT { NULL, EWS_OID_NONE, EWS_OID_NONE, EWS_OID_NONE }
+
+static void release_move(struct move *move)
+{
+	free(move->branch);
+}
+
+EWS_CLEANUP_DEFINE(move, struct move, release_move)
+
+static int look_at_move(struct move *out, const struct ews_shift *shift, const char *line)
+{
+	int rc = read_move(&out->branch, &out->from, &out->to, line);
+
+	if (rc == 0 && ews_odb_ref_read(&out->now, shift->repo->odb, out->branch) < 0)
+		ews_error_clear();
+	return rc;
+}
+
 /* What an earlier try did is to be told as well. */
 static int name_moved(struct ews_transition_result *out, const struct ews_shift *shift)
 {
@@ -239,14 +263,11 @@ static int name_moved(struct ews_transition_result *out, const struct ews_shift 
 	int rc = 0;
 
 	for (size_t i = 0; i < moving->n && rc == 0; i++) {
-		EWS_CLEANUP(free) char *branch = NULL;
-		struct ews_oid from, to, now = EWS_OID_NONE;
+		EWS_CLEANUP(move) struct move move = MOVE_INIT;
 
-		rc = read_move(&branch, &from, &to, moving->items[i]);
-		if (rc == 0 && ews_odb_ref_read(&now, shift->repo->odb, branch) < 0)
-			ews_error_clear();
-		if (rc == 0 && ews_oid_equal(&now, &to))
-			name_move(out, branch, &from, &to);
+		rc = look_at_move(&move, shift, moving->items[i]);
+		if (rc == 0 && ews_oid_equal(&move.now, &move.to))
+			name_move(out, move.branch, &move.from, &move.to);
 	}
 	return rc;
 }
@@ -300,26 +321,23 @@ static int move_branches(const struct ews_shift *shift)
 	int rc = 0;
 
 	for (size_t i = 0; i < moving->n && rc == 0; i++) {
-		EWS_CLEANUP(free) char *branch = NULL;
-		struct ews_oid from, to, now = EWS_OID_NONE;
+		EWS_CLEANUP(move) struct move move = MOVE_INIT;
 
-		rc = read_move(&branch, &from, &to, moving->items[i]);
+		rc = look_at_move(&move, shift, moving->items[i]);
 		if (rc < 0)
 			return rc;
-		if (ews_odb_ref_read(&now, shift->repo->odb, branch) < 0)
-			ews_error_clear();
-		if (ews_oid_equal(&now, &to))
+		if (ews_oid_equal(&move.now, &move.to))
 			continue;
 		if (shift->opts->is_retry)
-			ews_litter_sweep_ref(shift->repo->odb, branch);
-		rc = ews_odb_ref_swap(shift->repo->odb, branch, &from, &to);
+			ews_litter_sweep_ref(shift->repo->odb, move.branch);
+		rc = ews_odb_ref_swap(shift->repo->odb, move.branch, &move.from, &move.to);
 		/* Since it was killed somebody went on with it: where HEAD is to be, that is seen to; else it is his. */
 		if (rc == EWS_ESTALE && shift->opts->is_retry) {
 			ews_error_clear();
 			rc = 0;
 		}
 		if (rc < 0)
-			return ews_error_wrap("cannot put '%s' back", branch);
+			return ews_error_wrap("cannot put '%s' back", move.branch);
 	}
 	return rc;
 }
