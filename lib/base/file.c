@@ -108,6 +108,18 @@ int ews_file_read_own(struct ews_buf *out, int dir_fd, const char *name, size_t 
 	return read_file(out, dir_fd, name, max, true);
 }
 
+bool ews_file_is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool ews_file_is_same_open(int a_fd, int b_fd)
+{
+	struct stat a, b;
+
+	return fstat(a_fd, &a) == 0 && fstat(b_fd, &b) == 0 && ews_file_is_same(&a, &b);
+}
+
 int ews_file_is_there(int dir_fd, const char *path)
 {
 	struct stat st;

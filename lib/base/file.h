@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -45,6 +46,12 @@ int ews_file_digest(uint8_t *out, enum ews_hash_algo algo, int dir_fd, const cha
  * can't be seen: what can't be looked at is not gone.
  */
 int ews_file_is_there(int dir_fd, const char *path);
+
+/* Is what was seen twice one and the same file, by whatever names? */
+bool ews_file_is_same(const struct stat *a, const struct stat *b);
+
+/* The same of what is open at two descriptors; what can't be looked at is none. Sets no error. */
+bool ews_file_is_same_open(int a_fd, int b_fd);
 
 /* As ews_file_read, of a descriptor, from its present position. */
 int ews_file_read_fd(struct ews_buf *out, int fd, size_t max);

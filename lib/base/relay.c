@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "base/file.h"
 #include "base/relay.h"
 
 #include <errno.h>
@@ -132,14 +133,6 @@ static int make_pipe(struct job *job, int which, int fd, int to)
 	return 0;
 }
 
-static bool is_same_file(int a, int b)
-{
-	struct stat one, other;
-
-	return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev &&
-	       one.st_ino == other.st_ino;
-}
-
 static int make_own_terminal(struct job *job, int out_fd)
 {
 	int rc = ews_pty_open(&job->pty, &job->terminal, out_fd);
@@ -173,7 +166,7 @@ static int stand_between(struct job *job, int out_fd)
 	} else {
 		rc = make_pipe(job, FLOW_OUT, STDOUT_FILENO, out_fd);
 		/* In one pipe what comes first stays first. */
-		if (rc == 0 && is_same_file(out_fd, STDERR_FILENO))
+		if (rc == 0 && ews_file_is_same_open(out_fd, STDERR_FILENO))
 			job->stdio[STDERR_FILENO] = job->stdio[STDOUT_FILENO];
 	}
 	if (rc == 0 && job->stdio[STDERR_FILENO] < 0)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/pool.h"
 
 /* How far it is. Whoever comes second, he who has read or he who says that it may be looked at, has the look begun. */
@@ -88,10 +89,7 @@ bool ews_early_looks(const struct ews_early *early)
 
 bool ews_early_is_of(const struct ews_early *early, int root_fd)
 {
-	struct stat a, b;
-
-	return ews_early_looks(early) && fstat(early->opts.root_fd, &a) == 0 && fstat(root_fd, &b) == 0 &&
-	       a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+	return ews_early_looks(early) && ews_file_is_same_open(early->opts.root_fd, root_fd);
 }
 
 void ews_early_end(struct ews_early *early, struct ews_early_found *out)

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "base/proc.h"
 
@@ -25,7 +26,7 @@ static bool is_other(const char *path)
 
 	if (!real || !strcmp(ews_path_base(real), "git-ews") || stat(real, &st) < 0)
 		return false;
-	return stat("/proc/self/exe", &own) < 0 || st.st_dev != own.st_dev || st.st_ino != own.st_ino;
+	return stat("/proc/self/exe", &own) < 0 || !ews_file_is_same(&st, &own);
 }
 
 /* A hint, no more: who sets the variable to something else gets that, as with PATH. */

@@ -256,8 +256,7 @@ static bool leads_to(int git_fd, const char *path, int root_fd)
 {
 	struct stat found, root;
 
-	return fstatat(git_fd, path, &found, 0) == 0 && fstat(root_fd, &root) == 0 && found.st_dev == root.st_dev &&
-	       found.st_ino == root.st_ino;
+	return fstatat(git_fd, path, &found, 0) == 0 && fstat(root_fd, &root) == 0 && ews_file_is_same(&found, &root);
 }
 
 /* Does `config` say where the work tree is? That of a linked worktree lies elsewhere, and git takes nothing from it to there. */

@@ -43,7 +43,7 @@ static bool is_same_file(int fd, int dir_fd, const char *name)
 	struct stat ours, theirs;
 
 	return fstat(fd, &ours) == 0 && fstatat(dir_fd, name, &theirs, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+	       ews_file_is_same(&ours, &theirs);
 }
 
 /*
@@ -155,8 +155,8 @@ struct unsaid {
 /* Is it the file, as it was left, that was seen before? */
 static bool is_as_before(const struct unsaid *unsaid, const struct stat *st)
 {
-	return unsaid->st.st_dev == st->st_dev && unsaid->st.st_ino == st->st_ino &&
-	       unsaid->st.st_ctim.tv_sec == st->st_ctim.tv_sec && unsaid->st.st_ctim.tv_nsec == st->st_ctim.tv_nsec;
+	return ews_file_is_same(&unsaid->st, st) && unsaid->st.st_ctim.tv_sec == st->st_ctim.tv_sec &&
+	       unsaid->st.st_ctim.tv_nsec == st->st_ctim.tv_nsec;
 }
 
 /*

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "store/odb.h"
 #include "store/odb_ops.h"
@@ -42,8 +43,7 @@ static void drop_linked_lock(const char *common_dir, const char *name)
 	EWS_CLEANUP(free) char *lock = ews_strfmt("%s.lock", path);
 	struct stat ref, left;
 
-	if (lstat(lock, &left) == 0 && lstat(path, &ref) == 0 && left.st_dev == ref.st_dev &&
-	    left.st_ino == ref.st_ino)
+	if (lstat(lock, &left) == 0 && lstat(path, &ref) == 0 && ews_file_is_same(&left, &ref))
 		(void)unlink(lock); /* best effort: recover finds those of ours */
 }
 

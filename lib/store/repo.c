@@ -320,7 +320,7 @@ static int check_way_back(struct ews_repo *repo, const char *repo_dir)
 		return EWS_ENOTFOUND;
 	}
 	if (rc < 0 || fstat(repo->dir_fd, &ours) < 0 || stat(repo_dir, &theirs) < 0 ||
-	    ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino)
+	    !ews_file_is_same(&ours, &theirs))
 		return ews_error(EWS_EDAMAGED, "'%s' is not the project of '%s'", repo->project, repo_dir);
 	return 0;
 }
@@ -428,16 +428,9 @@ bool ews_repo_is_another(const struct ews_repo *repo, const char *mark, int64_t 
 	return rc > 0;
 }
 
-static bool is_same_dir(int a_fd, int b_fd)
-{
-	struct stat a, b;
-
-	return fstat(a_fd, &a) == 0 && fstat(b_fd, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 bool ews_repo_is_kept_in(const struct ews_repo *repo, int dir_fd)
 {
-	return is_same_dir(dir_fd, repo->git_fd) || is_same_dir(dir_fd, repo->common_fd);
+	return ews_file_is_same_open(dir_fd, repo->git_fd) || ews_file_is_same_open(dir_fd, repo->common_fd);
 }
 
 char *ews_repo_linked_top(const struct ews_repo *repo, const char *git_dir)

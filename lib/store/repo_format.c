@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/str.h"
 #include "store/gitconfig_text.h"
 
@@ -55,7 +56,7 @@ static bool is_around(int git_fd, const char *work_tree)
 	struct stat named, around;
 
 	return work_tree && fstatat(git_fd, work_tree, &named, 0) == 0 && fstatat(git_fd, "..", &around, 0) == 0 &&
-	       named.st_dev == around.st_dev && named.st_ino == around.st_ino;
+	       ews_file_is_same(&named, &around);
 }
 
 static int take(const char *key, const char *value, void *payload)

@@ -66,10 +66,7 @@ bool ews_branch_is_stood_on(struct ews_repo *repo, const char *ref, bool or_belo
 /* Is it the git directory that `repo` is seen from? */
 static bool is_own(const struct ews_repo *repo, int fd)
 {
-	struct stat own, st;
-
-	return fstat(repo->git_fd, &own) == 0 && fstat(fd, &st) == 0 && own.st_dev == st.st_dev &&
-	       own.st_ino == st.st_ino;
+	return ews_file_is_same_open(fd, repo->git_fd);
 }
 
 /* How the repository's own work tree is called: where nothing says its path, as with `git init --separate-git-dir`, by what it is of. */

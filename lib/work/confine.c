@@ -15,6 +15,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "store/git.h"
 #include "work/session_place.h"
@@ -31,11 +32,6 @@ bool ews_confine_is_enforced(const struct ews_method *method, const char *level)
 	return ews_confine_is_wanted(level) && !method->is_project && ews_sandbox_is_available(&why);
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 /* Is the directory open at `fd` the one at `above_fd`, or below it? */
 static int is_within(int fd, int above_fd)
 {
@@ -47,7 +43,7 @@ static int is_within(int fd, int above_fd)
 	do {
 		int up;
 
-		if (is_same(&st, &above))
+		if (ews_file_is_same(&st, &above))
 			return 1;
 		last = st;
 		up = openat(at, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -57,7 +53,7 @@ static int is_within(int fd, int above_fd)
 		at = up;
 		if (fstat(at, &st) < 0)
 			return ews_error_os("cannot look at a directory");
-	} while (!is_same(&st, &last)); /* the root is what holds the root */
+	} while (!ews_file_is_same(&st, &last)); /* the root is what holds the root */
 	return 0;
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/kin.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -38,11 +39,6 @@ static bool tells(int proc_fd, const char *pid)
 	return readlinkat(proc_fd, name, target, sizeof(target)) >= 0 || errno == ENAMETOOLONG;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 /*
  * The same of a link that leads farther down than the kernel can spell. From a directory there is a way up. From a file there
  * is none: it is taken to lie elsewhere, as else a single such file of anybody's would keep all workspaces in use.
@@ -56,14 +52,14 @@ static bool leads_deep_into(int proc_fd, const char *name, const char *path)
 		return false;
 	if (!S_ISDIR(at.st_mode))
 		return false;
-	while (!is_same(&at, &top)) {
+	while (!ews_file_is_same(&at, &top)) {
 		int up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 		if (up < 0)
 			return false;
 		close(fd);
 		fd = up;
-		if (fstat(fd, &above) < 0 || is_same(&above, &at))
+		if (fstat(fd, &above) < 0 || ews_file_is_same(&above, &at))
 			return false;
 		at = above;
 	}
