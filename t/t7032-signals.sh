@@ -96,12 +96,19 @@ test_expect_success 'P4: a revert that a signal ends is done, or has not begun; 
 	restore fresh && start_ws p s && state_of "$ws" >base.want && (cd "$ws" && echo edit >>src/main.c && rm docs/crlf.txt && mkdir -p new/dir && echo new >new/dir/file && rm -r src/deep && echo file >src/deep && chmod 600 src/numbers) && state_of "$ws" >work.want && save work &&
 	for verb in revert "end --force"; do
 		restore work && points 6 git-ews -C p $verb s >list && while read -r at signal; do
-			restore work && strike "$signal" "$at" git-ews -C p $verb s && sound && if git -C p ews path s >out 2>err; then state_of "$ws" >got && { cmp work.want got || { test "$verb" = revert && cmp base.want got; }; }; else test_path_is_missing "$ws" && git -C p ews undo s && state_of "$ws" >got && test_cmp work.want got; fi && git -C p ews $verb s || {
-				echo >&2 "$verb at $at: $(cat log)"
+			restore work && strike "$signal" "$at" git-ews -C p $verb s && cp err said.then && sound && if git -C p ews path s >out 2>err; then state_of "$ws" >got && { cmp work.want got || { test "$verb" = revert && cmp base.want got; }; }; else test_path_is_missing "$ws" && git -C p ews undo s && state_of "$ws" >got && test_cmp work.want got; fi && git -C p ews $verb s || {
+				echo >&2 "$verb at $at: $(cat log)" && cat said.then >&2
 				return 1
 			}
 		done <list || return 1
 	done
+'
+
+# A child has our descriptors, and our locks with them, until it has closed them.
+test_expect_success STRACE 'P4: a revert that a signal ends while a git that it begins has its lock still, likewise' '
+	restore work && lock=$HOME/.superqode/working/p/locks/s &&
+	{ test_strace calls -e trace=close_range,unlinkat -e inject=close_range:delay_enter=2500000 -e inject=unlinkat:delay_enter=200000 "$EWS_BIN/git-ews" -C p revert s >out 2>err & } && tracer=$! &&
+	test_wait_for 20 test -s "$lock" && sleep 0.8 && kill -TERM "$(sed -n "s/^pid //p" "$lock")" && { wait $tracer || test $? = 143; } && test_path_is_missing "$lock" && sound && state_of "$ws" >got && { cmp work.want got || cmp base.want got; }
 '
 
 test_expect_success 'P4: the hook that a verb waits for goes with it, and all that it began; the session stays' '

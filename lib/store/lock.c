@@ -264,8 +264,7 @@ static bool is_left(int dir_fd, const char *name, const struct ews_kin *self)
 
 	return ews_file_read(&text, dir_fd, name, TEXT_MAX) == 0 &&
 	       sscanf(text.ptr, "pid %ld\nstart %llu\nboot %63s\n", &pid, &start, boot) == 3 &&
-	       pid == (long)self->pid && start == self->start_time && !strcmp(boot, self->boot_id) &&
-	       !ews_lock_is_held(dir_fd, name);
+	       pid == (long)self->pid && start == self->start_time && !strcmp(boot, self->boot_id);
 }
 
 int ews_lock_list_left(struct ews_strv *out, int dir_fd)

@@ -56,8 +56,8 @@ bool ews_lock_is_held(int dir_fd, const char *name);
 char *ews_lock_find_held(int dir_fd);
 
 /*
- * The names, sorted, of those beneath `dir_fd` that this process held before it became the program that it is, by execve: their
- * files name it.
+ * The names, sorted, of those beneath `dir_fd` whose files name this process: it held them before it became the program that it is, by
+ * execve. Someone else may hold one by now, as does a child of ours for as long as it has not become a program of its own.
  */
 int ews_lock_list_left(struct ews_strv *out, int dir_fd);
 
