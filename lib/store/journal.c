@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,34 @@ static int get_list(struct ews_strv *out, const cJSON *json, const char *key)
 	return 0;
 }
 
+/* The lists of a record, as they follow each other; what came later older records lack, and it is written only where it says something. */
+static const struct {
+	const char *key;
+	size_t at;
+	bool is_later;
+} lists[] = {
+	{ "moved", offsetof(struct ews_step, moved), false },
+	{ "moving", offsetof(struct ews_step, moving), false },
+	{ "stays", offsetof(struct ews_step, stays), true },
+	{ "branches", offsetof(struct ews_step, branches), true },
+	{ "branches_moving", offsetof(struct ews_step, branches_moving), true },
+	{ "refs", offsetof(struct ews_step, refs), false },
+	{ "paths", offsetof(struct ews_step, paths), false },
+};
+
+#define LISTS_N (sizeof(lists) / sizeof(*lists))
+
+static struct ews_strv *list_at(struct ews_step *step, size_t i)
+{
+	return (void *)((char *)step + lists[i].at);
+}
+
+static void init_lists(struct ews_step *step)
+{
+	for (size_t i = 0; i < LISTS_N; i++)
+		*list_at(step, i) = (struct ews_strv)EWS_STRV_INIT;
+}
+
 void ews_step_format(struct ews_buf *out, const struct ews_step *step)
 {
 	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();
@@ -122,16 +151,12 @@ void ews_step_format(struct ews_buf *out, const struct ews_step *step)
 	cJSON_AddStringToObject(json, "state", words[step->state]);
 	cJSON_AddStringToObject(json, "before", step->before ? step->before : "");
 	cJSON_AddStringToObject(json, "after", step->after ? step->after : "");
-	add_list(json, "moved", &step->moved);
-	add_list(json, "moving", &step->moving);
-	if (step->stays.n)
-		add_list(json, "stays", &step->stays);
-	if (step->branches.n)
-		add_list(json, "branches", &step->branches);
-	if (step->branches_moving.n)
-		add_list(json, "branches_moving", &step->branches_moving);
-	add_list(json, "refs", &step->refs);
-	add_list(json, "paths", &step->paths);
+	for (size_t i = 0; i < LISTS_N; i++) {
+		const struct ews_strv *list = (const void *)((const char *)step + lists[i].at);
+
+		if (list->n || !lists[i].is_later)
+			add_list(json, lists[i].key, list);
+	}
 	ews_json_add_int(json, "created", step->created_s);
 	ews_json_add_int(json, "sequence", (int64_t)step->sequence);
 	ews_json_add_int(json, "undo_sequence", (int64_t)step->undo_sequence);
@@ -217,23 +242,10 @@ static int take_step(struct ews_step *step, const cJSON *json)
 		rc = take_string(&step->before, json, "before");
 	if (rc == 0)
 		rc = take_string(&step->after, json, "after");
-	if (rc == 0)
-		rc = get_list(&step->moved, json, "moved");
-	if (rc == 0)
-		rc = get_list(&step->moving, json, "moving");
-	step->stays = (struct ews_strv)EWS_STRV_INIT;
-	if (rc == 0 && cJSON_HasObjectItem(json, "stays"))
-		rc = get_list(&step->stays, json, "stays");
-	step->branches = (struct ews_strv)EWS_STRV_INIT;
-	if (rc == 0 && cJSON_HasObjectItem(json, "branches"))
-		rc = get_list(&step->branches, json, "branches");
-	step->branches_moving = (struct ews_strv)EWS_STRV_INIT;
-	if (rc == 0 && cJSON_HasObjectItem(json, "branches_moving"))
-		rc = get_list(&step->branches_moving, json, "branches_moving");
-	if (rc == 0)
-		rc = get_list(&step->refs, json, "refs");
-	if (rc == 0)
-		rc = get_list(&step->paths, json, "paths");
+	init_lists(step);
+	for (size_t i = 0; i < LISTS_N && rc == 0; i++)
+		if (!lists[i].is_later || cJSON_HasObjectItem(json, lists[i].key))
+			rc = get_list(list_at(step, i), json, lists[i].key);
 	if (rc == 0)
 		rc = ews_json_get_int(&step->created_s, json, "created");
 	if (rc == 0)
@@ -462,13 +474,7 @@ int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const ch
 	step->session = ews_strdup(session ? session : "");
 	step->before = ews_strdup("");
 	step->after = ews_strdup("");
-	step->moved = (struct ews_strv)EWS_STRV_INIT;
-	step->moving = (struct ews_strv)EWS_STRV_INIT;
-	step->stays = (struct ews_strv)EWS_STRV_INIT;
-	step->branches = (struct ews_strv)EWS_STRV_INIT;
-	step->branches_moving = (struct ews_strv)EWS_STRV_INIT;
-	step->refs = (struct ews_strv)EWS_STRV_INIT;
-	step->paths = (struct ews_strv)EWS_STRV_INIT;
+	init_lists(step);
 	step->state = EWS_STEP_PLANNED;
 	step->sequence = last + 1;
 	return 0;
@@ -563,20 +569,9 @@ void ews_step_release(struct ews_step *step)
 	free(step->before);
 	free(step->after);
 	free(step->commit);
-	if (step->moved.items)
-		ews_strv_release(&step->moved);
-	if (step->moving.items)
-		ews_strv_release(&step->moving);
-	if (step->stays.items)
-		ews_strv_release(&step->stays);
-	if (step->branches.items)
-		ews_strv_release(&step->branches);
-	if (step->branches_moving.items)
-		ews_strv_release(&step->branches_moving);
-	if (step->refs.items)
-		ews_strv_release(&step->refs);
-	if (step->paths.items)
-		ews_strv_release(&step->paths);
+	for (size_t i = 0; i < LISTS_N; i++)
+		if (list_at(step, i)->items)
+			ews_strv_release(list_at(step, i));
 	*step = (struct ews_step)EWS_STEP_INIT;
 }
 
