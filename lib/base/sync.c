@@ -380,6 +380,14 @@ int ews_sync_finish(struct ews_sync_group *group)
 	return rc < 0 ? rc : sync_all(&rest);
 }
 
+int ews_sync_begin_anew(struct ews_sync_group *group)
+{
+	int rc = ews_sync_finish(group);
+
+	ews_sync_begin(group);
+	return rc;
+}
+
 int ews_sync_finish_in_order(struct ews_sync_group *group)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group rest = EWS_SYNC_GROUP_INIT;

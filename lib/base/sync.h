@@ -84,6 +84,9 @@ int ews_sync_dir(int dir_fd);
  */
 int ews_sync_finish(struct ews_sync_group *group);
 
+/* The same, and it is the thread's once more, for what comes next; when it fails as well. */
+int ews_sync_begin_anew(struct ews_sync_group *group);
+
 /*
  * The same for what is to be durable before the names that are given after it: where the file system of all of it keeps the
  * order of names (ews_fs_keeps_order) it does that by itself, and nobody waits.

@@ -384,14 +384,6 @@ static int take_turn(struct moving *moving, const char *line)
 }
 
 /* Those of the group get their names. */
-static int begin_anew(struct ews_sync_group *group)
-{
-	int rc = ews_sync_finish(group);
-
-	ews_sync_begin(group);
-	return rc;
-}
-
 /* All new names, some together. Under a group of the caller's they are there when that is finished. */
 static int add_names(struct moving *moving)
 {
@@ -406,12 +398,12 @@ static int add_names(struct moving *moving)
 		rc = take_turn(moving, lines->items[i]);
 		/* What the group holds may be what this one lacks. */
 		if (rc < 0 && is_alone && group.n && ews_error_wants_descriptors()) {
-			rc = begin_anew(&group);
+			rc = ews_sync_begin_anew(&group);
 			if (rc == 0)
 				rc = take_turn(moving, lines->items[i]);
 		}
 		if (rc == 0 && is_alone && group.n >= TOGETHER_MAX)
-			rc = begin_anew(&group);
+			rc = ews_sync_begin_anew(&group);
 	}
 	return rc == 0 && is_alone ? ews_sync_finish(&group) : rc;
 }

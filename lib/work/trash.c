@@ -457,10 +457,8 @@ static int act_on_steps(struct ews_trash_plan *plan, const char *name)
 
 		if (!is_locked_by(name, lock_of_step(&step->record)))
 			continue;
-		if (group.n >= TOGETHER_MAX) {
-			rc = ews_sync_finish(&group);
-			ews_sync_begin(&group);
-		}
+		if (group.n >= TOGETHER_MAX)
+			rc = ews_sync_begin_anew(&group);
 		if (rc < 0)
 			break;
 		if (step->is_due)
