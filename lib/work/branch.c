@@ -210,15 +210,31 @@ struct result {
 	struct ews_entries stored; /* the first commit's files */
 	struct ews_entries *now; /* the workspace's, to become the branch's */
 	struct ews_strv marked; /* of them those that git was told not to look at, and that are as they were; sorted */
+	struct ews_content base; /* see base_of() */
+	bool has_base; /* it has been asked for */
 };
 
 static void release_result(struct result *result)
 {
 	ews_entries_release(&result->stored);
 	ews_strv_release(&result->marked);
+	ews_content_release(&result->base);
 }
 
 EWS_CLEANUP_DEFINE(result, struct result, release_result)
+
+/* What the session began with, all of it; nothing where nobody knows that any more. */
+static const struct ews_content *base_of(struct result *result)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	struct ews_repo *repo = result->session->repo;
+
+	if (!result->has_base && (ews_snapshot_find(&base, repo, result->session->state.base_snapshot) < 0 ||
+				  ews_snapshot_content(&result->base, repo, &base) < 0))
+		ews_error_clear();
+	result->has_base = true;
+	return &result->base;
+}
 
 /* The workspace has what git makes of the stored file: then the stored one is meant. */
 static int take_stored(void *payload, struct ews_entry *stored, const void *data, size_t len)
@@ -239,18 +255,10 @@ static int take_stored(void *payload, struct ews_entry *stored, const void *data
  */
 static int has_ignored(void *payload, const char *path)
 {
-	const struct result *result = payload;
-	struct ews_repo *repo = result->session->repo;
-	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
-	EWS_CLEANUP(content) struct ews_content then = EWS_CONTENT_INIT;
-	int rc = ews_entries_find(&result->stored, path) ? 0 : ews_rules_is_ignored_file(repo, path);
+	struct result *result = payload;
+	int rc = ews_entries_find(&result->stored, path) ? 0 : ews_rules_is_ignored_file(result->session->repo, path);
 
-	if (rc <= 0)
-		return rc;
-	if (ews_snapshot_find(&base, repo, result->session->state.base_snapshot) < 0 ||
-	    ews_snapshot_content(&then, repo, &base) < 0)
-		ews_error_clear(); /* nobody knows the base any more */
-	return !ews_entries_find(&then.scan.entries, path);
+	return rc <= 0 ? rc : !ews_entries_find(&base_of(result)->scan.entries, path);
 }
 
 /* What was left out of the workspace, or not looked at there, stays as it is stored. */
@@ -524,20 +532,15 @@ static int take_modes(struct result *result, const struct staged *staged)
 }
 
 /* In place: what git does not see stays out. Where nobody knows the base any more, all of that is named. */
-static int drop_hidden(struct ews_strv *left_out, struct ews_session *session, struct ews_content *content,
-		       struct result *result, struct staged *staged)
+static int drop_hidden(struct ews_strv *left_out, struct ews_content *content, struct result *result,
+		       struct staged *staged)
 {
-	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
-	EWS_CLEANUP(content) struct ews_content then = EWS_CONTENT_INIT;
-	struct ews_repo *repo = session->repo;
+	const struct ews_session *session = result->session;
 
 	if (!session->method->is_project)
 		return 0;
-	if (ews_snapshot_find(&base, repo, session->state.base_snapshot) < 0 ||
-	    ews_snapshot_content(&then, repo, &base) < 0)
-		ews_error_clear();
 	return ews_hidden_drop(left_out, content, session, staged->workspace_fd, &staged->index, &result->stored,
-			       &then);
+			       base_of(result));
 }
 
 /* Give `content` the ids that git would store it under: what only came out of the store goes back in as it lies there. */
@@ -549,7 +552,8 @@ static int store(struct ews_branch_notes *notes, struct ews_session *session, st
 				 .odb = repo->odb,
 				 .stored = EWS_ENTRIES_INIT,
 				 .now = &content->scan.entries,
-				 .marked = EWS_STRV_INIT };
+				 .marked = EWS_STRV_INIT,
+				 .base = EWS_CONTENT_INIT };
 	/* The rules are those of files there; once it has gone, the project's are what is nearest. */
 	bool has_ended = session->state.state == EWS_STATE_ENDED;
 	EWS_CLEANUP(entries) struct ews_entries attributes = EWS_ENTRIES_INIT;
@@ -573,7 +577,7 @@ static int store(struct ews_branch_notes *notes, struct ews_session *session, st
 	if (rc == 0)
 		read_staged(&staged, session, &content->git);
 	if (rc == 0)
-		rc = drop_hidden(&notes->left_out, session, content, &result, &staged);
+		rc = drop_hidden(&notes->left_out, content, &result, &staged);
 	if (rc == 0)
 		rc = take_marked(&result, session);
 	if (rc == 0)
