@@ -60,6 +60,16 @@ char *ews_path_absolute(const char *base, const char *path)
 	return ews_buf_steal(&out);
 }
 
+size_t ews_path_common_len(const char *a, const char *b)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; a[i] && a[i] == b[i]; i++)
+		if (a[i] == '/')
+			len = i;
+	return len;
+}
+
 const char *ews_path_base(const char *path)
 {
 	const char *slash = strrchr(path, '/');

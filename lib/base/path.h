@@ -21,6 +21,9 @@ char *ews_path_join(const char *dir, const char *name);
  */
 char *ews_path_absolute(const char *base, const char *path);
 
+/* How many bytes have two absolute paths in common that name a directory which holds both? 0: that is the root. */
+size_t ews_path_common_len(const char *a, const char *b);
+
 /* The part after the last slash; of "/" it is "". Points into `path`. */
 const char *ews_path_base(const char *path);
 

@@ -141,6 +141,13 @@ char *ews_home_birth(const char *path)
 			  (unsigned long long)st.stx_ino, (long long)st.stx_btime.tv_sec, st.stx_btime.tv_nsec);
 }
 
+bool ews_home_knows_by_birth(const struct ews_home_project *project, const char *path)
+{
+	EWS_CLEANUP(free) char *birth = project->birth ? ews_home_birth(path) : NULL;
+
+	return birth && !strcmp(birth, project->birth);
+}
+
 static int write_project(int dir_fd, const char *common_dir, const char *project)
 {
 	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();

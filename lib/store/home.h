@@ -90,6 +90,8 @@ bool ews_home_leads_to(const char *dir, const char *common_dir);
  * where the file system does not know the latter: inodes are given away again. The caller frees it.
  */
 char *ews_home_birth(const char *path);
+/* Is `path` the very directory that home knew as the project, whatever it is called now? Not where no birth is on record. */
+bool ews_home_knows_by_birth(const struct ews_home_project *project, const char *path);
 
 /* It stands elsewhere now. */
 int ews_home_move_project(const char *dir, const char *common_dir, const char *project);

@@ -102,11 +102,10 @@ static char *find_former_top(const struct ews_repo *repo, const struct ews_home_
 {
 	EWS_CLEANUP(free) char *was_around = ews_repo_place_around(project->store);
 	EWS_CLEANUP(free) char *around = ews_repo_place_around(repo->common_dir);
-	EWS_CLEANUP(free) char *birth = project->birth ? ews_home_birth(repo->project) : NULL;
 
 	if (was_around && around && !strcmp(around, repo->project))
 		return ews_steal(&was_around);
-	return birth && !strcmp(birth, project->birth) ? ews_strdup(project->project) : NULL;
+	return ews_home_knows_by_birth(project, repo->project) ? ews_strdup(project->project) : NULL;
 }
 
 /* Config may have its say before the sessions have followed the repository to where it is: what they did not know there they do not here. */

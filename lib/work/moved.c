@@ -137,14 +137,6 @@ static void replace_main(char **path, const struct ews_repo *repo, const struct 
 		replace_whole(path, repo->project);
 }
 
-/* Is it the very directory that home knew as the project, by another name? */
-static bool is_known_by_birth(const char *path, const struct ews_home_project *project)
-{
-	EWS_CLEANUP(free) char *birth = project->birth ? ews_home_birth(path) : NULL;
-
-	return birth && !strcmp(birth, project->birth);
-}
-
 /* Did the store stand in the work tree at `place`? */
 static bool stood_in(const char *place, const struct ews_home_project *project)
 {
@@ -168,25 +160,15 @@ static bool has_left(const char *place, const char *now, const struct ews_home_p
 		return ews_errno_is_absent(errno);
 	if (strcmp(place, now) != 0 && is_emptied(place, project))
 		return true;
-	return strcmp(real, place) != 0 || (!strcmp(place, project->project) && is_known_by_birth(now, project));
-}
-
-/* How long is the path of the directory that holds both? */
-static size_t len_in_common(const char *a, const char *b)
-{
-	size_t len = 0;
-
-	for (size_t i = 0; a[i] && a[i] == b[i]; i++)
-		if (a[i] == '/')
-			len = i;
-	return len;
+	return strcmp(real, place) != 0 ||
+	       (!strcmp(place, project->project) && ews_home_knows_by_birth(project, now));
 }
 
 /* Does the work tree lie to the store as it did, with nothing left in its old place? A copy of both on another disk has no birth in common. */
 static bool lies_as_before(const struct ews_repo *repo, const struct ews_home_project *project)
 {
-	size_t was = len_in_common(project->project, project->store);
-	size_t is = len_in_common(repo->project, repo->common_dir);
+	size_t was = ews_path_common_len(project->project, project->store);
+	size_t is = ews_path_common_len(repo->project, repo->common_dir);
 
 	return project->is_away && !strcmp(repo->project + is, project->project + was) &&
 	       !strcmp(repo->common_dir + is, project->store + was);
@@ -196,7 +178,7 @@ static bool lies_as_before(const struct ews_repo *repo, const struct ews_home_pr
 static bool is_its_own(const struct ews_repo *repo, const struct ews_home_project *project)
 {
 	bool is = ews_gitfile_leads_to(repo->project, repo->common_dir) > 0 ||
-		  is_known_by_birth(repo->project, project) || lies_as_before(repo, project);
+		  ews_home_knows_by_birth(project, repo->project) || lies_as_before(repo, project);
 
 	ews_error_clear();
 	return is;
