@@ -187,4 +187,9 @@ test_expect_success 'info/attributes counts, too' '
 	test_repo i && mkdir -p i/.git/info && echo "*.c text eol=crlf" >i/.git/info/attributes && start_ws i --base HEAD x && same_as_git i "$ws" && git -C i ews end x
 '
 
+test_expect_success 'a FIFO in the place of .gitattributes is named, and not waited for' '
+	test_repo fifo && start_ws fifo x && echo edit >>"${ws:?}/src/main.c" && mkfifo "${ws:?}/src/.gitattributes" && test_expect_code 128 timeout 30 git -C fifo ews end --branch b x >out 2>err && test_grep "src/.gitattributes.*is no file" err && test_path_is_dir "$ws" &&
+	rm "${ws:?}/src/.gitattributes" && git -C fifo ews end --branch b x && git -C fifo show b:src/main.c >got && test_grep edit got
+'
+
 test_done

@@ -5,11 +5,15 @@
  */
 #include "store/attr.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "base/path_line.h"
 
 #define ANSWER_MAX (4 * EWS_GIB)
@@ -47,6 +51,58 @@ static void tell(const struct ews_buf *answer, ews_attr_fn fn, void *payload)
 	}
 }
 
+void ews_attr_places(struct ews_strv *out, const struct ews_strv *paths)
+{
+	EWS_CLEANUP(strv) struct ews_strv dirs = EWS_STRV_INIT;
+
+	for (size_t i = 0; i < paths->n; i++) {
+		EWS_CLEANUP(free) char *dir = ews_path_dir(paths->items[i]);
+
+		ews_strv_add(&dirs, dir);
+	}
+	ews_strv_unique(&dirs);
+	ews_strv_add(out, EWS_ATTRIBUTES);
+	for (size_t i = 0; i < dirs.n; i++) {
+		char *dir = dirs.items[i];
+
+		while (*dir) {
+			char *slash = strrchr(dir, '/');
+
+			ews_strv_addf(out, "%s/" EWS_ATTRIBUTES, dir);
+			*(slash ? slash : dir) = '\0';
+		}
+	}
+	ews_strv_unique(out);
+}
+
+/* Git opens what gives attributes whatever it is, and waits for who writes into a FIFO: that may be never. */
+static int refuse_waits(const char *work_tree, const struct ews_buf *paths)
+{
+	EWS_CLEANUP(fd) int root = ews_dir_open(work_tree);
+	EWS_CLEANUP(strv) struct ews_strv list = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv places = EWS_STRV_INIT;
+
+	for (const char *at = paths->ptr; at < paths->ptr + paths->len; at += strlen(at) + 1)
+		ews_strv_add(&list, at);
+	ews_attr_places(&places, &list);
+	for (size_t i = 0; i < places.n && root >= 0; i++) {
+		const char *name;
+		EWS_CLEANUP(fd) int dir = ews_dir_open_parent(root, places.items[i], &name);
+		struct stat st;
+
+		if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !(S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)))
+			continue;
+		ews_error_clear();
+		ews_error(EWS_EUNSUPPORTED, "'%s' in '%s' is no file, and git would wait for what it says",
+			  places.items[i], work_tree);
+		ews_error_hint("move it away");
+		return EWS_EUNSUPPORTED;
+	}
+	ews_error_clear(); /* what is not there is not waited for */
+	return 0;
+}
+
 int ews_attr_ask(const struct ews_git_opts *git, const struct ews_strv *config, const struct ews_buf *paths,
 		 const char *const *names, ews_attr_fn fn, void *payload)
 {
@@ -57,6 +113,9 @@ int ews_attr_ask(const struct ews_git_opts *git, const struct ews_strv *config, 
 
 	if (!paths->len)
 		return 0;
+	rc = git->work_tree ? refuse_waits(git->work_tree, paths) : 0;
+	if (rc < 0)
+		return rc;
 	ews_buf_init_max(&answer, ANSWER_MAX);
 	opts.input = paths->ptr;
 	opts.input_len = paths->len;

@@ -13,11 +13,16 @@
 /* Told of each attribute that a path has: `value` is "set", "unset", or what it is set to. */
 typedef void (*ews_attr_fn)(void *payload, const char *path, const char *name, const char *value);
 
+#define EWS_ATTRIBUTES ".gitattributes"
+
+/* All paths at which a file would give attributes to one of `paths`, sorted. */
+void ews_attr_places(struct ews_strv *out, const struct ews_strv *paths);
+
 /*
  * Ask what is said of the attributes `names` (NULL-ended) for each of `paths`, of which each is ended by NUL.
  * `git` says where git stands; input and output are set here. `config` has words "-c" and
  * "<key>=<value>". What is said of one path is told
- * together, in the order of `paths`.
+ * together, in the order of `paths`. Fails with EWS_EUNSUPPORTED where git would wait for what is no file.
  */
 int ews_attr_ask(const struct ews_git_opts *git, const struct ews_strv *config, const struct ews_buf *paths,
 		 const char *const *names, ews_attr_fn fn, void *payload);

@@ -29,7 +29,6 @@
 #define QUESTION_BYTES (512 * EWS_KIB) /* of paths */
 #define FILES_AT_ONCE 200
 #define FILTER "filter="
-#define ATTRIBUTES ".gitattributes"
 #define ATTRIBUTES_BYTES_MAX (100 * EWS_MIB) /* git passes over what is longer */
 #define BLANKS " \t\r\n"
 /* What stands for itself in a pattern, and in no other place than a name. */
@@ -135,7 +134,7 @@ static void take_attribute(void *payload, const char *path, const char *name, co
 
 static bool is_attributes(const struct ews_entry *entry)
 {
-	return entry->type == EWS_ENTRY_FILE && !strcmp(ews_path_base(entry->path), ATTRIBUTES);
+	return entry->type == EWS_ENTRY_FILE && !strcmp(ews_path_base(entry->path), EWS_ATTRIBUTES);
 }
 
 /* Has `line`, which gives attributes, one of those that matter? A filter that no program stands for does not. */
@@ -447,31 +446,6 @@ void ews_convert_list_attributes(struct ews_entries *out, const struct ews_entri
 	ews_entries_sort(out);
 }
 
-/* All paths at which a file would give attributes to one of `paths`. */
-static void list_places(struct ews_strv *out, const struct ews_strv *paths)
-{
-	EWS_CLEANUP(strv) struct ews_strv dirs = EWS_STRV_INIT;
-
-	for (size_t i = 0; i < paths->n; i++) {
-		EWS_CLEANUP(free) char *dir = ews_path_dir(paths->items[i]);
-
-		ews_strv_add(&dirs, dir);
-	}
-	ews_strv_unique(&dirs);
-	ews_strv_add(out, ATTRIBUTES);
-	for (size_t i = 0; i < dirs.n; i++) {
-		char *dir = dirs.items[i];
-
-		while (*dir) {
-			char *slash = strrchr(dir, '/');
-
-			ews_strv_addf(out, "%s/" ATTRIBUTES, dir);
-			*(slash ? slash : dir) = '\0';
-		}
-	}
-	ews_strv_unique(out);
-}
-
 /* Open the file `path` beneath `root_fd`; below 0, and no error: there is none that git would read. */
 static int open_attributes(int root_fd, const char *path)
 {
@@ -493,7 +467,7 @@ static int find_unlisted(struct ews_strv *out, const struct ews_convert *convert
 	EWS_CLEANUP(strv) struct ews_strv places = EWS_STRV_INIT;
 
 	ews_error_clear(); /* where there is no work tree, none of it is */
-	list_places(&places, paths);
+	ews_attr_places(&places, paths);
 	for (size_t i = 0; i < places.n; i++) {
 		EWS_CLEANUP(fd) int fd = -1;
 		int counts = 1;
