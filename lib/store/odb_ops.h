@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "base/strv.h"
 #include "store/oid.h"
 #include "store/pack_place.h"
 #include "store/recent.h"
@@ -102,6 +103,15 @@ bool ews_libgit2_is_safe(const char *name);
 /* Fails with EWS_EDENIED when the repository belongs to another user and is no safe.directory. */
 int ews_odb_check_owner(const char *git_dir, const char *common_dir);
 
+/*
+ * Run git in the repository of `odb`, with `input` (may be NULL). `out` and `err` are begun here and get what it prints. Returns its
+ * status, whatever that is.
+ */
+int ews_odb_git_run(struct ews_buf *out, struct ews_buf *err, const struct ews_odb *odb,
+		    const struct ews_strv *args, const struct ews_buf *input);
+/* As the ops of a room, by git itself. */
+int ews_odb_git_resolve(struct ews_oid *out, struct ews_odb *odb, const char *spec, int want);
+int ews_odb_git_config(char **out, struct ews_odb *odb, const char *key);
 /* As ews_odb_ref_swap(), by git itself, of whatever room `odb` is. */
 int ews_odb_git_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to);
 /* The same for many that go, all or none. Returns 1 when git refuses: which of them is to blame, each by itself will tell. */
