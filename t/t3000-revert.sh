@@ -572,4 +572,19 @@ test_expect_success STRACE 'P3: the hash of what is there after all is not that 
 	was=$(json out .original_hash) && test_json out .current_hash && ! test_json out .current_hash "$was"
 '
 
+# What a power failure leaves of an object that was not synced.
+empty_object() {
+	ews_object=$(git -C "$1" hash-object "${2:?}/f") && ews_object=${1:?}/.git/objects/${ews_object%"${ews_object#??}"}/${ews_object#??} && test -s "$ews_object" && chmod u+w "$ews_object" && : >"$ews_object"
+}
+
+test_expect_success 'P4: what goes is kept anew where an object of that content is there, but empty' '
+	for algo in sha1 sha256; do
+		git init -q --object-format=$algo o-$algo && (cd o-$algo && echo a >a && git add a && git commit -q -m one) &&
+			for method in worktree snapshot; do
+				start_ws o-$algo --method $method $method && echo "precious to $method" >"${ws:?}/f" && git -C o-$algo ews snapshot create $method >id && empty_object o-$algo "$ws" && test_expect_code 1 git -C o-$algo ews snapshot verify "$(cat id)" >out 2>err &&
+					git -C o-$algo ews revert $method >out 2>err && test_grep ! warning err && test_path_is_missing "${ws:?}/f" && git -C o-$algo ews snapshot verify "$(cat id)" && git -C o-$algo ews undo $method && echo "precious to $method" | test_cmp - "${ws:?}/f" || return 1
+			done || return 1
+	done
+'
+
 test_done

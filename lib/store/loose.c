@@ -5,12 +5,7 @@
  */
 #include "store/loose.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -18,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "store/litter.h"
+#include "store/loose_read.h"
 
 /* Append the stream of header and content. */
 static void deflate_object(struct ews_buf *out, struct ews_deflater *deflater, enum ews_object_type type,
@@ -41,18 +37,16 @@ int ews_loose_write(struct ews_sync_group *group, struct ews_deflater *deflater,
 	EWS_CLEANUP(fd) int objects = ews_dir_open(object_dir);
 	EWS_CLEANUP(fd) int fd = -1;
 	char hex[EWS_OID_HEX_MAX];
-	char dir[3] = { 0 }, path[EWS_OID_HEX_MAX + 1];
+	char dir[3] = { 0 };
 	char tmp[EWS_LITTER_NAME_MAX];
 	int rc;
 
 	if (objects < 0)
 		return objects;
-	memcpy(dir, ews_oid_hex(hex, oid), 2);
-	(void)snprintf(path, sizeof(path), "%s/%s", dir, hex + 2);
-	if (faccessat(objects, path, F_OK, 0) == 0) {
-		(void)utimensat(objects, path, NULL, 0); /* it may be another user's, who keeps it or not */
+	/* It may be another user's, who keeps it or not. */
+	if (ews_loose_freshen(object_dir, oid))
 		return 0;
-	}
+	memcpy(dir, ews_oid_hex(hex, oid), 2);
 	deflate_object(&text, deflater, type, data, len);
 	fd = ews_litter_make(tmp, objects, "tmp_obj_ews_");
 	if (fd < 0)

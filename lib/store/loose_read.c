@@ -64,11 +64,18 @@ static char *path_of(const char *object_dir, const struct ews_oid *oid)
 	return ews_strfmt("%s/%.2s/%s", object_dir, ews_oid_hex(hex, oid), hex + 2);
 }
 
+static bool is_there(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_size > 0;
+}
+
 bool ews_loose_has(const char *object_dir, const struct ews_oid *oid)
 {
 	EWS_CLEANUP(free) char *path = path_of(object_dir, oid);
 
-	return access(path, F_OK) == 0;
+	return is_there(path);
 }
 
 bool ews_loose_freshen(const char *object_dir, const struct ews_oid *oid)
@@ -76,7 +83,7 @@ bool ews_loose_freshen(const char *object_dir, const struct ews_oid *oid)
 	EWS_CLEANUP(free) char *path = path_of(object_dir, oid);
 
 	/* What we may not touch is there all the same. */
-	return utimensat(AT_FDCWD, path, NULL, 0) == 0 || (errno != ENOENT && access(path, F_OK) == 0);
+	return (utimensat(AT_FDCWD, path, NULL, 0) == 0 || errno != ENOENT) && is_there(path);
 }
 
 /* "<type> <size>\0" of a whole object. Returns its length; 0: it is none. */

@@ -18,9 +18,13 @@
 int ews_loose_read(struct ews_buf *out, enum ews_object_type *type, const char *object_dir,
 		   const struct ews_oid *oid);
 
-/* Is it here? It counts as new from now on where that can be. */
-bool ews_loose_freshen(const char *object_dir, const struct ews_oid *oid);
+/*
+ * Is it here? An empty file, as a power failure leaves it of one that was not synced, is no object: what would not be written if
+ * it were here is written.
+ */
 bool ews_loose_has(const char *object_dir, const struct ews_oid *oid);
+/* The same, and it counts as new from now on where that can be. */
+bool ews_loose_freshen(const char *object_dir, const struct ews_oid *oid);
 
 /*
  * Read the file of the object `oid` to its last byte: it must be one stream, without an error and with nothing behind

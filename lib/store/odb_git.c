@@ -450,21 +450,6 @@ static void freshen_packs(const char *object_dir)
 	ews_error_clear();
 }
 
-/* Touch the loose object `oid`. Its absence is no failure. */
-static bool freshen_loose(const struct ews_strv *object_dirs, const struct ews_oid *oid)
-{
-	char hex[EWS_OID_HEX_MAX];
-
-	ews_oid_hex(hex, oid);
-	for (size_t i = 0; i < object_dirs->n; i++) {
-		EWS_CLEANUP(free) char *path = ews_strfmt("%s/%.2s/%s", object_dirs->items[i], hex, hex + 2);
-
-		if (utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) == 0)
-			return true;
-	}
-	return false;
-}
-
 /*
  * In which pack an object is git doesn't say, so that all count as new: once is enough, for what gc throws
  * away is far older than any verb.
@@ -477,8 +462,9 @@ static bool git_freshen(struct ews_odb *odb, const struct ews_oid *oid)
 	if (!room->object_dirs.n)
 		add_object_dirs(&room->object_dirs, ews_odb_write_dir(odb), 0);
 	pthread_mutex_unlock(&room->lock);
-	if (freshen_loose(&room->object_dirs, oid))
-		return true;
+	for (size_t i = 0; i < room->object_dirs.n; i++)
+		if (ews_loose_freshen(room->object_dirs.items[i], oid))
+			return true;
 	if (!git_has(odb, oid))
 		return false;
 	pthread_mutex_lock(&room->lock);

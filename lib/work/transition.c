@@ -550,7 +550,9 @@ static int carry_out(struct ews_transition_result *out, struct ews_shift *shift,
 	int rc;
 
 	ews_ahead_begin(&ahead, shift->repo->odb, &shift->changes);
-	rc = keep_now(out, shift, &group);
+	rc = ews_shift_keep_lost(shift, root);
+	if (rc == 0)
+		rc = keep_now(out, shift, &group);
 	if (has_lent) {
 		shift->target.git.index = shift->now.git.index;
 		shift->now.git.index = (struct ews_buf)EWS_BUF_INIT;

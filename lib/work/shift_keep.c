@@ -1,0 +1,73 @@
+/*
+ * Shifts: what is about to go is in the store for certain.
+ *
+ * A scan takes what a snapshot has for kept, unread: a ref holds it. But a power failure leaves objects empty that were not synced, as
+ * another tool's may be, and such a one would be all that is left of a file that stands there whole.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "store/batch.h"
+#include "work/shift.h"
+
+static int add_file(struct ews_oid *out, struct ews_batch *batch, int dir_fd, const char *name)
+{
+	EWS_CLEANUP(fd) int fd = ews_file_open_regular(dir_fd, name);
+	struct stat st;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return ews_error_os("cannot read '%s'", name);
+	return ews_batch_add_fd(out, batch, fd, (uint64_t)st.st_size, NULL);
+}
+
+static int add_link(struct ews_oid *out, struct ews_batch *batch, int dir_fd, const char *name, size_t len)
+{
+	EWS_CLEANUP(free) char *text = ews_malloc(len + 1);
+	ssize_t n = readlinkat(dir_fd, name, text, len + 1);
+
+	return n < 0 ? ews_error_os("cannot read '%s'", name)
+		     : ews_batch_add(out, batch, EWS_OBJECT_BLOB, text, (size_t)n);
+}
+
+static int keep_anew(struct ews_batch *batch, int root_fd, const struct ews_entry *entry)
+{
+	const char *name;
+	EWS_CLEANUP(fd) int dir = ews_dir_open_parent(root_fd, entry->path, &name);
+	struct ews_oid oid = EWS_OID_NONE;
+	int rc = dir;
+
+	if (rc >= 0)
+		rc = entry->type == EWS_ENTRY_FILE ? add_file(&oid, batch, dir, name)
+						   : add_link(&oid, batch, dir, name, entry->size);
+	if (rc == 0 && !ews_oid_equal(&oid, &entry->oid))
+		rc = ews_error(EWS_ESTALE, "it changed meanwhile");
+	if (rc < 0)
+		ews_error_hint("nothing was changed; 'git fsck' shows what else the store has lost");
+	return rc < 0 ? ews_error_wrap("the store has lost '%s', which can't be kept again", entry->path) : 0;
+}
+
+int ews_shift_keep_lost(struct ews_shift *shift, int root_fd)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < shift->changes.n && rc == 0; i++) {
+		const struct ews_change *change = &shift->changes.items[i];
+		const struct ews_entry *from = change->from;
+
+		if (!from || (from->type != EWS_ENTRY_FILE && from->type != EWS_ENTRY_LINK) ||
+		    (change->to && ews_oid_equal(&from->oid, &change->to->oid)))
+			continue;
+		if (!ews_oid_is_none(&from->oid) && !ews_odb_has(shift->repo->odb, &from->oid))
+			rc = keep_anew(shift->batch, root_fd, from);
+	}
+	return rc;
+}
