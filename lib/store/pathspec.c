@@ -132,7 +132,7 @@ static void add_plain_path(struct ews_buf *out, const char *path, size_t len)
 	}
 }
 
-/* Is `word` in the magic, `len` bytes from "(" on? With a value, too. */
+/* Is `word` in the magic, `len` bytes from "(" on, without ")"? With a value, too. */
 static bool has_magic(const char *magic, size_t len, const char *word)
 {
 	size_t n = strlen(word);
@@ -195,8 +195,8 @@ static struct magic read_long_magic(const char *spec)
 {
 	struct magic magic = { .is_long = true, .len = strcspn(spec, ")") };
 
-	magic.is_exclude = has_magic(spec + 1, magic.len, "exclude");
-	magic.is_top = has_magic(spec + 1, magic.len, "top");
+	magic.is_exclude = has_magic(spec + 1, magic.len - 1, "exclude");
+	magic.is_top = has_magic(spec + 1, magic.len - 1, "top");
 	magic.is_wrong = !spec[magic.len];
 	magic.path = spec + magic.len + !magic.is_wrong;
 	return magic;

@@ -107,7 +107,8 @@ static void exchange(struct input *input, size_t at, size_t cut, const uint8_t *
 	if (input->len - cut + len > INPUT_MAX)
 		return;
 	memmove(input->bytes + at + len, input->bytes + at + cut, input->len - at - cut);
-	memcpy(input->bytes + at, bytes, len);
+	if (len)
+		memcpy(input->bytes + at, bytes, len);
 	input->len += len - cut;
 }
 
