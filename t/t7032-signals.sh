@@ -118,6 +118,18 @@ test_expect_success 'P4: the hook that a verb waits for goes with it, and all th
 	done && git -C p ews end s
 '
 
+test_expect_success 'P4: a clean --all that a signal ends leaves no project half cleaned, be it the first or another' '
+	restore fresh && test_repo q && start_ws p s && echo edit >>"${ws:?}/run.sh" && start_ws q t && echo edit >>"${ws:?}/run.sh" && save both && cp -a q q.both && for signal in INT TERM; do
+		for it in p/s q/t; do
+			restore both && rm -rf q && cp -a q.both q && code=0 && { killat -o log -s $signal -c "unlink.*/${it%/*}/.git/refs/ews/sessions/${it#*/}$" 1 git-ews clean --all --force --older-than 0s >out 2>err || code=$?; } && test $code -gt 128 -a $code != 199 && test_grep "^note: session .${it#*/}.: its end was finished" err && sound &&
+				git -C q ews status --json --all >said && test_grep ! interrupted said && git -C ${it%/*} ews undo ${it#*/} && git -C ${it%/*} ews path ${it#*/} >out && take_ws out && test_grep edit "${ws:?}/run.sh" && git-ews clean --all --force --older-than 0s >out 2>err || {
+				echo >&2 "$it: status $code, $(cat log err)"
+				return 1
+			}
+		done || return 1
+	done
+'
+
 test_expect_success 'what others left interrupted is left to them' '
 	restore work && test_expect_code 137 killat 60 git-ews -C p start other && strike INT 20 git-ews -C p revert s && git -C p ews status --all >said && test_grep "^  other  *interrupted" said && test_grep ! "^  s  *interrupted" said
 '

@@ -96,16 +96,28 @@ static bool has_ended(pid_t pid)
 	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid;
 }
 
+static void forget_words(void)
+{
+	while (words_n) {
+		free(words[--words_n]);
+		words[words_n] = NULL;
+	}
+}
+
 void ews_interrupt_arm(const char *const *argv)
 {
-	if (words_n)
-		return;
+	const sigset_t set = all_of_them();
+	sigset_t before;
+
+	(void)sigprocmask(SIG_BLOCK, &set, &before);
+	forget_words();
 	for (; argv[words_n] && words_n < WORDS_MAX; words_n++)
 		words[words_n] = ews_strdup(argv[words_n]);
 	armed_pid = getpid();
 	handle(begin_anew);
 	for (size_t i = 0; i < SIGNALS_N; i++)
 		is_armed[i] = has_handler(signals[i], begin_anew);
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 void ews_interrupt_bear(void)

@@ -18,7 +18,7 @@
 /*
  * From here on each of SIGINT, SIGTERM and SIGHUP that would have ended this process (that is not ignored, or somebody
  * else's) makes it this program with the words `argv` (NULL-ended; they are copied) and the signal's number as the last one. Where
- * that cannot be done, and in a forked child, it ends as it would have.
+ * that cannot be done, and in a forked child, it ends as it would have. Called again, it is the words of the last call that count.
  */
 void ews_interrupt_arm(const char *const *argv);
 

@@ -180,14 +180,14 @@ static int follow(const struct ews_cmd_ctx *ctx, struct ews_repo *repo)
 }
 
 /* What ends us by a signal leaves nothing half done. It may come when the current directory is gone. */
-static void expect_signals(const struct ews_cmd_ctx *ctx)
+static void expect_signals(const struct ews_cmd_ctx *ctx, const struct ews_repo *repo)
 {
 	const char *const words[] = {
 		"git-ews",
 		"-C",
-		ctx->repo->project,
+		repo->project,
 		"--home",
-		ctx->repo->home,
+		repo->home,
 		ews_cmd_interrupted.name,
 		ctx->quiet || ctx->json ? "--quiet" : NULL,
 		NULL,
@@ -243,7 +243,7 @@ int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make)
 		rc = leave_ignored(ctx, home);
 	if (rc < 0)
 		return rc;
-	expect_signals(ctx);
+	expect_signals(ctx, ctx->repo);
 	warn_of_overruled(ctx);
 	rc = follow(ctx, ctx->repo);
 	return rc < 0 ? rc : 0;
@@ -255,6 +255,8 @@ int ews_cmd_open_known(struct ews_repo **out, const struct ews_cmd_ctx *ctx, con
 	EWS_CLEANUP(repo) struct ews_repo *repo = NULL;
 	int rc = ews_repo_open_at(&repo, ews_home_project_path(project), home);
 
+	if (rc == 0)
+		expect_signals(ctx, repo);
 	if (rc == 0 && project->leads_to) {
 		rc = follow(ctx, repo);
 		if (rc == 0)

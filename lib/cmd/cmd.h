@@ -121,7 +121,7 @@ int ews_cmd_open_repo(struct ews_cmd_ctx *ctx);
 int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make);
 /*
  * Open a project that home knows. Where something in its old place leads to it its sessions follow. Fails with EWS_ENOTFOUND when
- * it is gone, and when that leads to another repository.
+ * it is gone, and when that leads to another repository. From here on it is there that a signal has things finished or taken back.
  */
 int ews_cmd_open_known(struct ews_repo **out, const struct ews_cmd_ctx *ctx, const struct ews_home_project *project,
 		       const char *home);
