@@ -242,6 +242,11 @@ test_expect_success 'long work says how far it has come, in the form that git ha
 	git -C far ews end piped 2>err && test_grep ! "Ending the" err && git -C far ews clean --now --progress 2>err >out && test_grep "^.Cleaning up: [0-9]" err
 '
 
+test_expect_success 'work in the background draws nothing over the foreground; that it is done it says' '
+	tm pipe-pane "cat >drawn" && fresh && type_line "GIT_PROGRESS_DELAY=0 git -C ../far ews start behind >path & wait; write status.behind \$?" && patiently test -s status.behind && test "$(cat status.behind)" = 0 &&
+	sees "^Filling workspace: 100% .*, done\.$" && prompts && patiently grep -q "Filling workspace: .* done\." drawn && tm pipe-pane && tr "\\r" "\\n" <drawn >lines && grep "^Filling workspace: " lines >drawn.far && test_line_count = 1 drawn.far && test_grep "done\." drawn.far
+'
+
 # also after a failure, when nothing is cleaned
 tm kill-server 2>/dev/null || :
 

@@ -44,6 +44,14 @@ static void add_size(struct ews_buf *out, uint64_t bytes)
 	ews_buf_addf(out, "%.*f %s", i ? 2 : 0, n, units[i]);
 }
 
+/* A job in the background draws nothing over what stands in the foreground. */
+static bool is_in_foreground(void)
+{
+	pid_t group = tcgetpgrp(STDERR_FILENO);
+
+	return group < 0 || group == getpgrp();
+}
+
 static void print(struct ews_progress *progress, uint64_t now_ms, const char *end)
 {
 	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
@@ -71,7 +79,6 @@ static void print(struct ews_progress *progress, uint64_t now_ms, const char *en
 		      "", *end ? "\n" : "");
 	(void)fflush(stderr);
 	progress->len = len;
-	progress->is_shown = true;
 }
 
 void ews_progress_show(void *payload, size_t done, size_t total, uint64_t bytes)
@@ -92,14 +99,16 @@ void ews_progress_show(void *payload, size_t done, size_t total, uint64_t bytes)
 	if (now_ms < progress->next_ms)
 		return;
 	progress->next_ms = now_ms + INTERVAL_MS;
-	print(progress, now_ms, "");
+	progress->is_due = true;
+	if (is_in_foreground())
+		print(progress, now_ms, "");
 }
 
 void ews_progress_end(struct ews_progress *progress)
 {
-	if (progress->is_shown)
+	if (progress->is_due)
 		print(progress, ews_clock_monotonic_ms(), ", done.");
-	progress->is_shown = false;
+	progress->is_due = false;
 	progress->started_ms = 0;
 	progress->len = 0;
 }

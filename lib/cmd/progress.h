@@ -4,8 +4,8 @@
  *     Filling workspace:  45% (35421/78635), 310.00 MiB | 95.00 MiB/s
  *
  * It appears after a second (or after as many as $GIT_PROGRESS_DELAY says), and only where a terminal shows it (or at once, as
- * --progress says, or never, as --no-progress and --quiet do). ews_progress_show() is the callback that the domain's functions
- * take, the struct its payload.
+ * --progress says, or never, as --no-progress and --quiet do). A job in the background shows its end alone.
+ * ews_progress_show() is the callback that the domain's functions take, the struct its payload.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,7 +19,7 @@
 struct ews_progress {
 	const char *title;
 	bool is_on;
-	bool is_shown; /* there is a line that must be ended */
+	bool is_due; /* there is a line that must be ended, or would be in the foreground */
 	size_t len; /* of the line that is there, which the next one has to cover */
 	uint64_t started_ms; /* when it was heard for the first time; 0: it wasn't yet */
 	uint64_t next_ms; /* not before */
