@@ -76,6 +76,12 @@ test_expect_success 'one line says what became of it; none with -q, none with --
 	done
 '
 
+test_expect_success 'that line is one of its own, also where one of progress was not ended' '
+	for option in --progress "--progress -q"; do
+		restore fresh && strike TERM "$n" git-ews -C p start $option s && tr "\\r" "\\n" <err >lines && test_grep "^Filling workspace: " lines && test "$(tail -c 1 err | od -An -tx1)" = " 0a" && sound && { test "$option" != --progress || test_grep "^note: session .s.: its start .*taken back" err; } || return 1
+	done && restore fresh && strike TERM "$n" git-ews -C p start --no-progress s && test_line_count = 1 err
+'
+
 test_expect_success 'the session that bore the id last bears it again' '
 	restore fresh && git -C p ews undo --list >want && strike INT "$n" git-ews -C p start x && git -C p ews undo --list >got && test_cmp want got && git -C p ews undo x && git -C p ews path x
 '

@@ -26,8 +26,9 @@ static const char *const numbers[] = { "2", "15", "1" };
 #define SIGNALS_N (sizeof(signals) / sizeof(*signals))
 
 /* What a handler may read: written before it is one. */
-static char *words[WORDS_MAX + 2];
+static char *words[WORDS_MAX + 3];
 static size_t words_n;
+static const char *volatile told;
 static pid_t armed_pid;
 static uint64_t borne_ms;
 static bool is_armed[SIGNALS_N];
@@ -63,10 +64,14 @@ static void end_as_usual(int signo)
 /* Only what POSIX allows in a signal handler. */
 static void begin_anew(int signo)
 {
+	size_t n = words_n;
+
 	if (getpid() == armed_pid) {
+		if (told)
+			words[n++] = (char *)told;
 		for (size_t i = 0; i < SIGNALS_N; i++)
 			if (signals[i] == signo)
-				words[words_n] = (char *)numbers[i];
+				words[n] = (char *)numbers[i];
 		(void)execve("/proc/self/exe", words, environ);
 	}
 	end_as_usual(signo);
@@ -118,6 +123,11 @@ void ews_interrupt_arm(const char *const *argv)
 	for (size_t i = 0; i < SIGNALS_N; i++)
 		is_armed[i] = has_handler(signals[i], begin_anew);
 	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
+void ews_interrupt_tell(const char *word)
+{
+	told = word;
 }
 
 void ews_interrupt_bear(void)

@@ -22,6 +22,9 @@
  */
 void ews_interrupt_arm(const char *const *argv);
 
+/* From here on let `word`, which must stay where it is, come before the number; NULL: none. */
+void ews_interrupt_tell(const char *word);
+
 /*
  * In what it became: let them through again. Those that come within a second are the same one, told once more (a
  * key reaches all of a terminal's group, and git, or timeout, passes its own on): they are passed over. After that one ends it at once.

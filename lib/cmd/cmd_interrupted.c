@@ -11,11 +11,12 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "cmd/cmd.h"
+#include "cmd/progress.h"
 #include "store/config_user.h"
 #include "work/recover.h"
 
 static const char *const usage[] = {
-	"git ews interrupted <signal>",
+	"git ews interrupted [--unended] <signal>",
 	NULL,
 };
 
@@ -34,7 +35,12 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	EWS_CLEANUP(strv) struct ews_strv done = EWS_STRV_INIT;
 	EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-	const struct ews_cmd_syntax syntax = { .usage = usage, .min_words = 1, .max_words = 1 };
+	bool is_unended = false;
+	const struct ews_opt opts[] = {
+		EWS_OPT_BOOL(0, EWS_PROGRESS_UNENDED, &is_unended, "end the line of progress first"),
+		EWS_OPTS_END,
+	};
+	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .min_words = 1, .max_words = 1 };
 	int rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
 	int signo = rc == 0 ? ews_interrupt_read(args.words.items[0]) : rc;
 
@@ -44,6 +50,8 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	(void)signal(SIGPIPE, SIG_IGN); /* who read what we say may be gone by that signal, too */
 	if (take_care(&done, ctx) < 0)
 		ews_strv_addf(&done, "'git ews recover' is needed: %s", ews_error_message());
+	if (is_unended)
+		ews_cmd_say("", "\n");
 	for (size_t i = 0; i < done.n; i++)
 		ews_buf_addf(&line, "%s%s", i ? "; " : "", done.items[i]);
 	if (done.n)

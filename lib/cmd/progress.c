@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/interrupt.h"
 
 #define DELAY_MS 1000
 #define INTERVAL_MS 100
@@ -75,9 +76,12 @@ static void print(struct ews_progress *progress, uint64_t now_ms, const char *en
 		ews_buf_addf(&line, "/s");
 	}
 	len = line.len;
+	ews_interrupt_tell("--" EWS_PROGRESS_UNENDED);
 	(void)fprintf(stderr, "\r%s%s%*s%s", line.ptr, end, len < progress->len ? (int)(progress->len - len) : 0,
 		      "", *end ? "\n" : "");
 	(void)fflush(stderr);
+	if (*end)
+		ews_interrupt_tell(NULL);
 	progress->len = len;
 }
 

@@ -16,6 +16,9 @@
 
 #include "cmd/cmd.h"
 
+/* The option by which `interrupted` hears that a line was not ended. */
+#define EWS_PROGRESS_UNENDED "unended"
+
 struct ews_progress {
 	const char *title;
 	bool is_on;
