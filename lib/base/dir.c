@@ -191,6 +191,40 @@ char *ews_dir_resolve(const char *path)
 	}
 }
 
+static const char *skip_slashes(const char *path)
+{
+	return path + strspn(path, "/");
+}
+
+/* What of `path` comes after the first directory on its way that is `real_root` by another name; NULL: none is. */
+static const char *find_below_links(const char *path, const char *real_root)
+{
+	for (const char *rest = path; *rest;) {
+		EWS_CLEANUP(free) char *at = NULL;
+		EWS_CLEANUP(free) char *real = NULL;
+
+		rest = skip_slashes(rest);
+		rest += strcspn(rest, "/");
+		at = ews_strndup(path, (size_t)(rest - path));
+		real = realpath(at, NULL);
+		if (real && !strcmp(real, real_root))
+			return skip_slashes(rest);
+		/* What comes out of `real_root` again would have to be followed there. */
+		if (!real || ews_path_is_inside(real, real_root))
+			return NULL;
+	}
+	return NULL;
+}
+
+const char *ews_dir_find_below(const char *path, const char *root, const char *real_root)
+{
+	if (ews_path_is_inside(path, root))
+		return skip_slashes(path + strlen(root));
+	if (ews_path_is_inside(path, real_root))
+		return skip_slashes(path + strlen(real_root));
+	return find_below_links(path, real_root);
+}
+
 int ews_dir_open_beneath(int root_fd, const char *rel)
 {
 	int fd = open_beneath(root_fd, rel, HERE_FLAGS, 0);

@@ -26,6 +26,12 @@ int ews_dir_open(const char *path);
 /* The real path of what of the absolute `path` exists, and the rest of it as it stands. The caller frees it. */
 char *ews_dir_resolve(const char *path);
 
+/*
+ * What of the absolute, normal `path` is below the directory `root`, which really is at `real_root`: by its text, or where links lead
+ * there on the way; below it none is followed. Points into `path` ("": it is `root`); NULL when it is outside.
+ */
+const char *ews_dir_find_below(const char *path, const char *root, const char *real_root);
+
 /* Open the directory `rel` beneath `root_fd` ("" is the root itself). Returns a descriptor. */
 int ews_dir_open_beneath(int root_fd, const char *rel);
 

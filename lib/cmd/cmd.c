@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/interrupt.h"
@@ -340,18 +341,6 @@ int ews_cmd_session_ids(struct ews_strv *out, struct ews_cmd_ctx *ctx, const str
 	return rc;
 }
 
-/* The part of the absolute `path` below `root`, by text or by where `root` really is; NULL when it is outside. */
-static const char *below(const char *path, const char *root, const char *real_root)
-{
-	if (ews_path_is_inside(path, root))
-		path += strlen(root);
-	else if (ews_path_is_inside(path, real_root))
-		path += strlen(real_root);
-	else
-		return NULL;
-	return path + strspn(path, "/");
-}
-
 int ews_cmd_paths(struct ews_strv *out, const struct ews_cmd_ctx *ctx, const char *root, const struct ews_strv *paths)
 {
 	EWS_CLEANUP(free) char *real = realpath(root, NULL);
@@ -361,7 +350,7 @@ int ews_cmd_paths(struct ews_strv *out, const struct ews_cmd_ctx *ctx, const cha
 
 	for (i = 0; i < paths->n; i++) {
 		EWS_CLEANUP(free) char *path = ews_path_absolute(from, paths->items[i]);
-		const char *rel = below(path, root, real_root);
+		const char *rel = ews_dir_find_below(path, root, real_root);
 
 		if (!*paths->items[i])
 			return ews_error(EWS_EUSAGE, "an empty string is no path");

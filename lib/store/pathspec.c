@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -169,12 +170,11 @@ static int add_from_top(struct ews_buf *out, const char *path, const struct plac
 	EWS_CLEANUP(free) char *whole = ews_path_absolute(here, path);
 	EWS_CLEANUP(buf) struct ews_buf from = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf plain = EWS_BUF_INIT;
-	const char *top = ews_path_is_inside(whole, place->top) ? place->top : place->real_top;
-	const char *below = whole + strlen(top); /* which may be "/" */
+	const char *below = ews_dir_find_below(whole, place->top, place->real_top);
 
-	if (!ews_path_is_inside(whole, top))
+	if (!below)
 		return ews_error(EWS_EUSAGE, "'%s' is outside of '%s'", path, place->top);
-	add_path(&plain, below + (*below == '/'));
+	add_path(&plain, below);
 	add_path(&from, place->prefix);
 	ews_buf_addf(out, "prefix:%zu)%s%s", count_kept(plain.ptr, from.ptr), plain.ptr,
 		     plain.len && says_directory(path) ? "/" : "");

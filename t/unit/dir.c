@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -18,6 +19,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "fixture.h"
 
 static int root_fd = -1;
@@ -98,6 +100,40 @@ Test(dir, a_long_absolute_path_is_opened_through_links)
 	long_path(&path, 120);
 	fd = ews_dir_open(path.ptr);
 	cr_assert_geq(fd, 0, "%s", ews_error_message());
+}
+
+/* `rel`, seen from the fixture's top, is `want` below "real", which one may call "by-link"; NULL: it is outside. */
+static void expect_below(const char *rel, const char *want)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(fixture_top(), rel);
+	EWS_CLEANUP(free) char *root = ews_path_join(fixture_top(), "by-link");
+	EWS_CLEANUP(free) char *plain = ews_path_join(fixture_top(), "real");
+	EWS_CLEANUP(free) char *real = realpath(plain, NULL);
+	const char *got = ews_dir_find_below(path, root, real);
+
+	cr_expect(want ? got && !strcmp(got, want) : !got, "%s: %s", rel, got ? got : "outside");
+}
+
+Test(dir, a_path_is_below_by_its_text_or_where_links_lead_there)
+{
+	cr_assert_eq(ews_dir_make(root_fd, "real/sub", 0755), 0);
+	cr_assert_eq(symlinkat("real", root_fd, "by-link"), 0);
+	cr_assert_eq(symlinkat("by-link", root_fd, "other"), 0);
+	cr_assert_eq(symlinkat(".", root_fd, "here"), 0);
+	cr_assert_eq(symlinkat("real/sub", root_fd, "deep"), 0);
+	cr_assert_eq(symlinkat("..", root_fd, "real/up"), 0);
+	cr_assert_eq(symlinkat("../..", root_fd, "real/sub/up"), 0);
+	expect_below("by-link", "");
+	expect_below("by-link/a", "a");
+	expect_below("real/a/b", "a/b");
+	expect_below("other", "");
+	expect_below("other/none/b", "none/b");
+	expect_below("here/here/other/a", "a");
+	expect_below("other/up/real/a", "up/real/a");
+	expect_below("real2", NULL);
+	expect_below("none/real", NULL);
+	expect_below("deep", NULL);
+	expect_below("deep/up/real/a", NULL);
 }
 
 /* Run the same questions on a short path, for the kernel, and on a long one, for the steps. */
