@@ -418,4 +418,12 @@ test_expect_success 'an absolute path that a link leads to is inside, as it is f
 	done && git -C aim ews apply --check by -- "$top/up/aim/run.sh" >out && test_grep ! "run.sh" out && git -C aim ews end by
 '
 
+test_expect_success 'P8: what is asked for of a session lies in its workspace, or is refused' '
+	test_repo lie && start_ws lie lie && mkdir "${ws:?}/q" && echo n >"${ws:?}/q/n" && for path in ../q/n ../../../../q q/../../q/n /q / .. "$PWD/lie/q"; do
+		test_expect_code 129 git -C lie ews apply "lie:$path" 2>err && test_grep "is outside of" err && test_path_is_missing lie/q || return 1
+	done && ln -s "$ws" lielink && for path in q ./q/n q/../q/ "$ws/q/n" "$PWD/lielink/q" "" . q/..; do
+		git -C lie ews apply --check "lie:$path" >out && test_grep " q/n " out || return 1
+	done && git -C lie ews end lie && git -C lie ews apply --check "lie:q/n" && test_expect_code 129 git -C lie ews apply --check "lie:../q/n"
+'
+
 test_done

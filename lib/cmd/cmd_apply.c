@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
@@ -70,8 +71,25 @@ static void release_settings(struct settings *set)
 
 EWS_CLEANUP_DEFINE(settings, struct settings, release_settings)
 
-/* Open the session for its announcements, and take its full name. */
-static int take_session(struct origin *origin, struct ews_cmd_ctx *ctx, const char *name)
+/* The path that stands after "<session>:", seen from the top of the workspace, which stands for all. */
+static int take_path(struct origin *origin, const struct ews_session *session, const char *word)
+{
+	const char *top = session->state.workspace;
+	EWS_CLEANUP(free) char *real = realpath(top, NULL);
+	EWS_CLEANUP(free) char *path = ews_path_absolute(top, word);
+	const char *below = ews_dir_find_below(path, top, real ? real : top);
+
+	if (!below)
+		return ews_error(EWS_EUSAGE, "'%s' is outside of '%s'", word, top);
+	if (!*below)
+		return 0;
+	origin->path = ews_strdup(below);
+	origin->source.path = origin->path;
+	return 0;
+}
+
+/* Open the session for its announcements, and take its full name; of what it did `path` alone ("": all). */
+static int take_session(struct origin *origin, struct ews_cmd_ctx *ctx, const char *name, const char *path)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	int rc;
@@ -83,7 +101,7 @@ static int take_session(struct origin *origin, struct ews_cmd_ctx *ctx, const ch
 	origin->source = (struct ews_apply_source){ .kind = EWS_APPLY_SESSION,
 						    .name = origin->session,
 						    .session = origin->session };
-	return 0;
+	return *path ? take_path(origin, &session, path) : 0;
 }
 
 /* "<session>" or "<session>:<path>". Returns 1 when no session is called so. */
@@ -92,7 +110,6 @@ static int read_session(struct origin *origin, struct ews_cmd_ctx *ctx, const ch
 	size_t len = strcspn(word, ":");
 	EWS_CLEANUP(free) char *name = ews_strndup(word, len);
 	EWS_CLEANUP(free) char *id = NULL;
-	EWS_CLEANUP(free) char *path = NULL;
 	int rc;
 
 	rc = ews_session_check_id(name) < 0 ? EWS_ENOTFOUND : ews_session_resolve(&id, ctx->repo, name);
@@ -100,16 +117,7 @@ static int read_session(struct origin *origin, struct ews_cmd_ctx *ctx, const ch
 		ews_error_clear();
 		return 1;
 	}
-	if (rc == 0)
-		rc = take_session(origin, ctx, id);
-	if (rc < 0 || !word[len] || !word[len + 1])
-		return rc;
-	path = ews_path_absolute("/", word + len + 1);
-	if (!path[1])
-		return 0;
-	origin->path = ews_strdup(path + 1);
-	origin->source.path = origin->path;
-	return 0;
+	return rc < 0 ? rc : take_session(origin, ctx, id, word[len] ? word + len + 1 : "");
 }
 
 /* "<snapshot>..<snapshot>"; without the second one it is the present state. Returns 1 when it is no such thing. */
@@ -223,7 +231,7 @@ static int read_words(struct settings *set, struct ews_cmd_ctx *ctx, const struc
 	if (set->verb)
 		rc = set->verb->find(set->verb->payload, &set->origins[0].source, ctx, words->items[0]);
 	else if (!words->n)
-		rc = take_session(&set->origins[0], ctx, NULL);
+		rc = take_session(&set->origins[0], ctx, NULL, "");
 	for (i = 0; i < words->n && rc == 0 && !set->verb; i++)
 		rc = read_word(&set->origins[i], ctx, words->items[i]);
 	for (i = 0; i < set->n; i++)
