@@ -426,4 +426,22 @@ test_expect_success 'P8: what is asked for of a session lies in its workspace, o
 	done && git -C lie ews end lie && git -C lie ews apply --check "lie:q/n" && test_expect_code 129 git -C lie ews apply --check "lie:../q/n"
 '
 
+test_expect_success 'P8: what is not chosen of a patch stands in no way; what is chosen does, and alone is named' '
+	test_repo part && (cd part && mkdir here there && for f in here/x there/x; do (seq 20 && echo $f) >$f || exit 1; done && echo w >there/w && echo "?" >"there/[w]" && git add . && git commit -qm two && git mv here/x here/y && git mv there/x there/y &&
+		echo more >>here/y && echo new >here/new && echo 2 >>there/w && echo 2 >>"there/[w]" && git add . && git diff --cached -M >../part.patch && git reset -q --hard && seq 3 >there/x && rm there/w "there/[w]" && git commit -qam on) &&
+	partly() { git -C part ews apply "$@" "$PWD/part.patch" -- ${of:+"$of"}; } && brought() { git -C part status --porcelain -uall >out && printf "%s\n" "$@" >want && test_cmp want out && git -C part ews undo; } &&
+	of= && test_expect_code 1 partly 2>err && test_grep "conflict: there/w (it is not there)" err && test_grep "conflict: there/\[w\]" err && for of in here "here/*" ":!there" ":(icase)HERE"; do
+		for how in -q --3way --force; do partly $how && brought " D here/x" "?? here/new" "?? here/y" || return 1; done
+	done && of= && partly --prefix here && brought " D here/x" "?? here/new" "?? here/y" && partly --hunks here/new:1 && brought "?? here/new" && (cd part/here && git ews apply --hunks new:1 - <../../part.patch) && brought "?? here/new" &&
+	of=here/y && partly && brought "?? here/y" && of=here/x && partly && brought " D here/x" && of=src && partly --3way && partly && git -C part status --porcelain -uall >out && test_must_be_empty out &&
+	of=":(literal)there/[w]" && test_expect_code 1 partly 2>err && test_grep "conflict: there/\[w\]" err && test_grep ! "conflict: there/w" err && of=there && test_expect_code 1 partly 2>err && test_grep "conflict: there/w" err &&
+	of= && test_expect_code 1 partly --hunks here/new:1 --hunks there/w:1 2>err && test_grep "conflict: there/w" err && test_grep ! "\[w\]" err && git -C part status --porcelain -uall >out && test_must_be_empty out
+'
+
+test_expect_success 'P5: a patch that leads outside is refused, whatever is chosen of it' '
+	test_repo leads && mkdir aside && echo b >aside/b && ln -s ../aside leads/aside && git -C leads add aside && git -C leads commit -qm link && hunk="@@ -0,0 +1 @@" && printf -- "--- /dev/null\n+++ b/new\n$hunk\n+n\n" >good && for way in aside/new ../new .git/new; do
+		(cat good && printf -- "--- /dev/null\n+++ b/$way\n$hunk\n+x\n") >leads.patch && test_expect_code 128 git -C leads ews apply "$PWD/leads.patch" -- new 2>err && test_grep "is refused" err && test_path_is_missing leads/new || return 1
+	done
+'
+
 test_done

@@ -40,28 +40,51 @@ static int mark(struct ews_hunk_file *file, const char *numbers, const char *tex
 	}
 }
 
-static int mark_word(const struct ews_choosing *how, struct ews_hunks *hunks, const char *text)
+/* The file of "<file>:<n>[,<n>...]", from the project's top on, which is none itself; the numbers are at `*numbers`. */
+static int read_file(struct ews_strv *out, const char **numbers, const struct ews_choosing *how, const char *text)
 {
 	const char *colon = strrchr(text, ':');
 	EWS_CLEANUP(strv) struct ews_strv asked = EWS_STRV_INIT;
-	EWS_CLEANUP(strv) struct ews_strv path = EWS_STRV_INIT;
-	struct ews_hunk_file *file;
-	int rc;
 
 	if (!colon || colon == text)
 		return fail_form(text);
+	*numbers = colon + 1;
 	ews_strv_add_len(&asked, text, (size_t)(colon - text));
-	rc = ews_cmd_paths(&path, how->ctx, how->ctx->repo->project, &asked);
+	return ews_cmd_paths(out, how->ctx, how->ctx->repo->project, &asked);
+}
+
+static int mark_word(const struct ews_choosing *how, struct ews_hunks *hunks, const char *text)
+{
+	EWS_CLEANUP(strv) struct ews_strv path = EWS_STRV_INIT;
+	struct ews_hunk_file *file;
+	const char *numbers;
+	int rc = read_file(&path, &numbers, how, text);
+
 	if (rc < 0)
 		return rc;
 	file = path.n ? ews_hunks_find(hunks, path.items[0]) : NULL;
 	if (!file) {
-		(void)ews_error(EWS_ENOTFOUND, "'%s' has no changes to choose from", asked.items[0]);
+		(void)ews_error(EWS_ENOTFOUND, "'%.*s' has no changes to choose from", (int)(numbers - text - 1),
+				text);
 		ews_error_hint("'git ews apply --check' with the same source lists the files that have some");
 		return EWS_ENOTFOUND;
 	}
 	rc = ews_hunks_load(hunks, file);
-	return rc < 0 ? rc : mark(file, colon + 1, text);
+	return rc < 0 ? rc : mark(file, numbers, text);
+}
+
+int ews_choose_files(struct ews_strv *out, const struct ews_choosing *how)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < how->wanted->n && rc == 0; i++) {
+		EWS_CLEANUP(strv) struct ews_strv path = EWS_STRV_INIT;
+		const char *numbers;
+
+		rc = read_file(&path, &numbers, how, how->wanted->items[i]);
+		ews_strv_add_array(out, path.items);
+	}
+	return rc;
 }
 
 int ews_choose_by_number(void *choosing, struct ews_hunks *hunks)

@@ -14,6 +14,9 @@ struct ews_choosing {
 	const struct ews_strv *wanted; /* "<file>:<n>[,<n>...]", files seen from the current directory */
 };
 
+/* The files that `wanted` names, as paths of the project. Fails with EWS_EUSAGE where it names none. */
+int ews_choose_files(struct ews_strv *out, const struct ews_choosing *how);
+
 /* For ews_apply(): the hunks that `wanted` names. A file without changes, or a number too high, is an error. */
 int ews_choose_by_number(void *choosing, struct ews_hunks *hunks);
 

@@ -254,23 +254,27 @@ static int apply(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews
 	EWS_CLEANUP(strv) struct ews_strv only = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv asked = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv prefix = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv hunk_files = EWS_STRV_INIT;
 	struct ews_progress progress;
 	bool are_specs;
 	int said = 0;
 	int rc;
 
+	set->choosing = (struct ews_choosing){ .ctx = ctx, .wanted = &set->hunks };
 	if (set->prefix)
 		ews_strv_add(&asked, set->prefix);
 	rc = ews_cmd_pathspecs(&only, &are_specs, ctx, ctx->repo->project, paths);
 	if (rc == 0)
 		rc = ews_cmd_paths(&prefix, ctx, ctx->repo->project, &asked);
+	if (rc == 0)
+		rc = ews_choose_files(&hunk_files, &set->choosing);
 	if (rc < 0)
 		return rc;
 	set->apply.only = are_specs ? NULL : ews_cmd_only(&only);
 	set->apply.specs = are_specs ? &only : NULL;
 	set->apply.prefix = prefix.n ? prefix.items[0] : NULL;
 
-	set->choosing = (struct ews_choosing){ .ctx = ctx, .wanted = &set->hunks };
+	set->apply.hunk_files = set->hunks.n ? &hunk_files : NULL;
 	set->apply.choosing = &set->choosing;
 	set->apply.choose = set->ask ? ews_choose_by_asking : set->hunks.n ? ews_choose_by_number : NULL;
 

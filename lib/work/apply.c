@@ -143,7 +143,7 @@ static void add_known(struct ews_entries *known, const struct ews_entries *list,
 /* The paths of a patch, so that the project's files there are looked at. */
 static int know_patch(struct plan *plan, const struct ews_apply_source *source)
 {
-	const struct ews_patch patch = { source->name, source->data, source->len };
+	const struct ews_patch patch = { .name = source->name, .data = source->data, .len = source->len };
 	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
 	int rc = ews_patch_paths(&paths, plan->repo, &patch);
 
@@ -260,30 +260,6 @@ static int list_git(struct ews_entries *out, struct plan *plan, const struct ews
 	return rc;
 }
 
-/* What a patch says, done to `now`, whose tree is `tree`; by way of the files that it was made from where it has to be merged. */
-static int read_patch(struct plan *plan, struct work *work, const struct ews_oid *tree, const struct ews_entries *now)
-{
-	const struct ews_patch patch = { work->source->name, work->source->data, work->source->len };
-	bool merges = plan->opts->three_way || plan->opts->force;
-	struct ews_oid before = *tree, after = *tree;
-	int rc = merges ? ews_patch_sides(&before, &after, plan->repo, &patch, tree) : 1;
-
-	if (rc > 0) {
-		before = *tree;
-		rc = ews_patch_apply(&after, &plan->out->merge.conflicts, plan->repo, &patch, tree);
-		if (rc > 0) {
-			plan->out->is_refused = true;
-			plan->out->is_of_unknown = merges;
-			return 0;
-		}
-	}
-	if (rc == 0)
-		rc = list_git(&work->from, plan, &before, now);
-	work->diff.from.snapshot.tree = before;
-	work->diff.to.snapshot.tree = after;
-	return rc < 0 ? rc : list_git(&work->to, plan, &after, now);
-}
-
 typedef bool lies_fn(const char *path, const char *const *roots);
 
 /* Does the user want this path of the project (ews_path_is_inside_any), or something of what it is (ews_path_touches_any)? */
@@ -295,6 +271,106 @@ static bool is_chosen(const struct plan *plan, const struct work *work, const ch
 
 	return lies(path, opts->only) && (!opts->prefix || lies(path, prefix)) &&
 	       (!work->source->path || lies(path, source));
+}
+
+/* Which of the paths do the pathspecs mean? A file may stand where another one has a directory, and is of a side of its own. */
+static int match_names(struct ews_strv *out, const struct plan *plan, const struct ews_strv *names)
+{
+	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(pathspec_paths) struct ews_pathspec_paths paths = EWS_PATHSPEC_PATHS_INIT;
+
+	for (size_t i = 0; i < names->n; i++)
+		ews_entries_add(&list, names->items[i], strlen(names->items[i]))->type = EWS_ENTRY_FILE;
+	ews_entries_unique(&list);
+	for (size_t i = 0; i < list.n; i++) {
+		bool holds = i + 1 < list.n && ews_path_is_inside(list.items[i + 1].path, list.items[i].path);
+
+		ews_pathspec_paths_add(&paths, list.items[i].path, EWS_ENTRY_FILE, holds ? 0 : 1);
+	}
+	return ews_pathspec_match(out, NULL, plan->repo, plan->opts->specs, &paths);
+}
+
+/* The files of the patch of which nothing is wanted; one that is renamed is wanted by either name. */
+static int find_unchosen(struct ews_strv *out, const struct plan *plan, const struct work *work,
+			 const struct ews_patch *patch)
+{
+	const struct ews_apply_opts *opts = plan->opts;
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv meant = EWS_STRV_INIT;
+	int rc = ews_patch_names(&names, plan->repo, patch);
+
+	if (rc == 0 && opts->specs)
+		rc = match_names(&meant, plan, &names);
+	for (size_t i = 0; i < names.n && rc == 0; i += 2) {
+		bool is_wanted = false;
+
+		for (size_t k = i; k < i + 2; k++)
+			is_wanted = is_wanted ||
+				    (is_chosen(plan, work, names.items[k], ews_path_is_inside_any) &&
+				     (!opts->specs || ews_strv_sorted_has(&meant, names.items[k])) &&
+				     (!opts->hunk_files || ews_strv_has(opts->hunk_files, names.items[k])));
+		if (!is_wanted)
+			ews_strv_add(out, names.items[i + 1]);
+	}
+	ews_strv_unique(out);
+	return rc;
+}
+
+/*
+ * Let the trees of `work` be those before and after the patch, of the files that it was made from where it has to be merged.
+ * Returns 1 when it does not apply.
+ */
+static int try_patch(struct work *work, struct ews_strv *conflicts, const struct plan *plan,
+		     const struct ews_patch *patch, const struct ews_oid *tree)
+{
+	struct ews_oid *before = &work->diff.from.snapshot.tree, *after = &work->diff.to.snapshot.tree;
+	bool merges = plan->opts->three_way || plan->opts->force;
+	int rc = merges ? ews_patch_sides(before, after, plan->repo, patch, tree) : 1;
+
+	if (rc <= 0)
+		return rc;
+	*before = *tree;
+	return ews_patch_apply(after, conflicts, plan->repo, patch, tree);
+}
+
+/* The same with nothing of the patch but what is wanted, where that is less than all. */
+static int try_chosen(struct work *work, struct ews_strv *conflicts, const struct plan *plan,
+		      const struct ews_patch *patch, const struct ews_oid *tree)
+{
+	EWS_CLEANUP(strv) struct ews_strv unchosen = EWS_STRV_INIT;
+	struct ews_patch chosen = *patch;
+	int rc = find_unchosen(&unchosen, plan, work, patch);
+
+	if (rc < 0)
+		return rc;
+	if (!unchosen.n || !ews_patch_can_leave_out(&unchosen))
+		return 1;
+	chosen.left_out = &unchosen;
+	ews_strv_clear(conflicts);
+	return try_patch(work, conflicts, plan, &chosen, tree);
+}
+
+/* What a patch says, done to `now`, whose tree is `tree`. */
+static int read_patch(struct plan *plan, struct work *work, const struct ews_oid *tree, const struct ews_entries *now)
+{
+	const struct ews_patch patch = { .name = work->source->name,
+					 .data = work->source->data,
+					 .len = work->source->len };
+	EWS_CLEANUP(strv) struct ews_strv conflicts = EWS_STRV_INIT;
+	int rc = try_patch(work, &conflicts, plan, &patch, tree);
+
+	/* What is not wanted stands in no way. Yet it comes along where it can, as what is wanted may take its place. */
+	if (rc > 0)
+		rc = try_chosen(work, &conflicts, plan, &patch, tree);
+	if (rc > 0) {
+		ews_strv_add_array(&plan->out->merge.conflicts, conflicts.items);
+		plan->out->is_refused = true;
+		plan->out->is_of_unknown = plan->opts->three_way || plan->opts->force;
+		return 0;
+	}
+	if (rc == 0)
+		rc = list_git(&work->from, plan, &work->diff.from.snapshot.tree, now);
+	return rc < 0 ? rc : list_git(&work->to, plan, &work->diff.to.snapshot.tree, now);
 }
 
 /* Names of one file count, too. */

@@ -40,6 +40,7 @@ struct ews_apply_opts {
 	/* Called for each source: marks the hunks that are wanted, of which there are none yet; NULL: all are. */
 	int (*choose)(void *choosing, struct ews_hunks *hunks);
 	void *choosing;
+	const struct ews_strv *hunk_files; /* paths of the project: `choose` marks hunks of no others; NULL: it may */
 	bool three_way; /* a conflict leaves markers instead of being refused */
 	bool index; /* stage what is touched as well; fails with EWS_ECONFLICT where the index has it otherwise than the project */
 	bool commit; /* and commit it, on the branch that HEAD is on; nothing else may be staged */

@@ -22,7 +22,39 @@
 #define STDERR_BYTES_MAX EWS_MIB
 #define ARGS_BYTES_MAX (EWS_MIB / 2) /* of a command line, which the kernel limits */
 
-/* Run git beside the bench's index. Gives its status; what it said is in `err`. */
+/* "--include=<path>", where git takes the path for a pattern. */
+static void add_pattern(struct ews_strv *args, const char *option, const char *path)
+{
+	EWS_CLEANUP(buf) struct ews_buf arg = EWS_BUF_INIT;
+
+	ews_buf_adds(&arg, option);
+	for (; *path; path++)
+		ews_buf_addf(&arg, "%s%c", strchr("*?[\\", *path) ? "\\" : "", *path);
+	ews_strv_add(args, arg.ptr);
+}
+
+/* The same for each path but one. Are these no more than a command line holds? */
+static bool add_patterns(struct ews_strv *args, const char *option, char *const *paths, size_t n, const char *but)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (but && !strcmp(paths[i], but))
+			continue;
+		add_pattern(args, option, paths[i]);
+		bytes += strlen(args->items[args->n - 1]) + 1 + sizeof(char *);
+	}
+	return bytes <= ARGS_BYTES_MAX;
+}
+
+bool ews_patch_can_leave_out(const struct ews_strv *paths)
+{
+	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
+
+	return add_patterns(&args, "--exclude=", paths->items, paths->n, NULL);
+}
+
+/* Run git beside the bench's index, and have it pass over what the patch leaves out. Gives its status; what it said is in `err`. */
 static int run(const struct ews_bench *bench, struct ews_buf *out, struct ews_buf *err,
 	       const struct ews_patch *input, const char *const *args)
 {
@@ -36,6 +68,8 @@ static int run(const struct ews_bench *bench, struct ews_buf *out, struct ews_bu
 	opts.input_len = input ? input->len : 0;
 	for (; *args; args++)
 		ews_strv_add(&argv, *args);
+	if (input && input->left_out)
+		(void)add_patterns(&argv, "--exclude=", input->left_out->items, input->left_out->n, NULL);
 	return ews_git_run(&opts, argv.items);
 }
 
@@ -162,6 +196,40 @@ int ews_patch_paths(struct ews_strv *out, struct ews_repo *repo, const struct ew
 	return rc;
 }
 
+/* Does git begin with the last file when a patch is taken back? It depends on how new it is. */
+static int lists_backwards(const struct ews_bench *bench)
+{
+	static const char text[] = "--- a/1\n+++ b/1\n@@ -1 +1 @@\n-a\n+b\n"
+				   "--- a/2\n+++ b/2\n@@ -1 +1 @@\n-a\n+b\n";
+	const struct ews_patch probe = { .name = "two files", .data = text, .len = sizeof(text) - 1 };
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+	int rc = list_names(&names, bench, &probe, true);
+
+	return rc < 0 ? rc : names.n && !strcmp(names.items[0], "2");
+}
+
+int ews_patch_names(struct ews_strv *out, struct ews_repo *repo, const struct ews_patch *patch)
+{
+	EWS_CLEANUP(bench) struct ews_bench bench = EWS_BENCH_INIT;
+	EWS_CLEANUP(strv) struct ews_strv before = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv after = EWS_STRV_INIT;
+	int rc = ews_bench_make(&bench, repo), backwards = 0;
+
+	if (rc == 0)
+		rc = list_names(&before, &bench, patch, true);
+	if (rc == 0)
+		rc = list_names(&after, &bench, patch, false);
+	if (rc == 0)
+		rc = backwards = lists_backwards(&bench);
+	if (rc < 0)
+		return rc;
+	if (before.n != after.n)
+		return ews_error(EWS_EGIT, "git finds other files in '%s' when it is taken back", patch->name);
+	for (size_t i = 0; i < after.n; i++)
+		ews_strv_add_all(out, before.items[backwards ? after.n - 1 - i : i], after.items[i], NULL);
+	return 0;
+}
+
 /* Have git apply it to the bench's index. Gives its status; what it said is in `err`. */
 static int apply_to_index(const struct ews_bench *bench, const struct ews_patch *patch, struct ews_buf *err)
 {
@@ -169,17 +237,6 @@ static int apply_to_index(const struct ews_bench *bench, const struct ews_patch 
 	const char *const args[] = { "apply", "--cached", "--whitespace=nowarn", "--no-ignore-whitespace", "-", NULL };
 
 	return run(bench, &out, err, patch, args);
-}
-
-/* "--include=<path>", where git takes the path for a pattern. */
-static void add_pattern(struct ews_strv *args, const char *option, const char *path)
-{
-	EWS_CLEANUP(buf) struct ews_buf arg = EWS_BUF_INIT;
-
-	ews_buf_adds(&arg, option);
-	for (; *path; path++)
-		ews_buf_addf(&arg, "%s%c", strchr("*?[\\", *path) ? "\\" : "", *path);
-	ews_strv_add(args, arg.ptr);
 }
 
 /*
@@ -192,19 +249,12 @@ static int would_apply(const struct ews_bench *bench, const struct ews_patch *pa
 	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
 	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
-	size_t bytes = 0;
 	int rc;
 
 	ews_buf_init_max(&err, STDERR_BYTES_MAX);
 	ews_strv_add_all(&args, "apply", "--cached", "--check", "--whitespace=nowarn", "--no-ignore-whitespace",
 			 NULL);
-	for (size_t i = 0; i < n; i++) {
-		if (but && !strcmp(paths[i], but))
-			continue;
-		add_pattern(&args, option, paths[i]);
-		bytes += strlen(args.items[args.n - 1]) + 1 + sizeof(char *);
-	}
-	if (bytes > ARGS_BYTES_MAX)
+	if (!add_patterns(&args, option, paths, n, but))
 		return 0;
 	ews_strv_add(&args, "-");
 	rc = run(bench, &out, &err, patch, (const char *const *)args.items);
@@ -366,7 +416,7 @@ static int take_modes(struct ews_oid *before, const struct ews_bench *bench, con
 	if (rc < 0 || !lines.len)
 		return rc;
 	ews_buf_init_max(&err, STDERR_BYTES_MAX);
-	input = (struct ews_patch){ "modes", lines.ptr, lines.len };
+	input = (struct ews_patch){ .name = "modes", .data = lines.ptr, .len = lines.len };
 	rc = run(bench, &out, &err, &input, args);
 	if (rc != 0)
 		return rc < 0 ? rc : fail(&err, "note what the patch was made from");

@@ -16,10 +16,17 @@ struct ews_patch {
 	const char *name; /* for messages */
 	const void *data;
 	size_t len;
+	const struct ews_strv *left_out; /* files that git is to pass over, by the names that it leaves them with; NULL: none */
 };
 
 /* Add the paths that the patch speaks of. Fails with EWS_EDAMAGED when it is no patch, EWS_EDENIED on names like ".git". */
 int ews_patch_paths(struct ews_strv *out, struct ews_repo *repo, const struct ews_patch *patch);
+
+/* Add the name of each file before the patch and after it, by turns; what comes or goes has but one, told twice. */
+int ews_patch_names(struct ews_strv *out, struct ews_repo *repo, const struct ews_patch *patch);
+
+/* Can git be told to leave these out? More than a command line holds it can't. */
+bool ews_patch_can_leave_out(const struct ews_strv *paths);
 
 /*
  * Apply it to the tree `on` (durable in the store), as git apply does: lines may have moved, nothing else. `after` is the
