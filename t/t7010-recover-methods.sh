@@ -164,7 +164,9 @@ test_expect_success 'P4: recover finishes a revert in place whose branch another
 	restore place && base=$(git -C p rev-parse HEAD^) && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 1 git -C p ews revert x >out 2>err && git -C p branch -m main main/x && git -C p symbolic-ref HEAD refs/heads/main/x &&
 	test_expect_code 1 git -C p ews recover --all >out 2>err && test_grep "HEAD. differs after all: on no branch: .refs/heads/main/x. is in the way of .refs/heads/main" err &&
 	echo "$base" >want && git -C p rev-parse HEAD >out && test_cmp want out && test_must_fail git -C p symbolic-ref -q HEAD && git -C p ews recover --all 2>err && test_grep "nothing is interrupted" err &&
-	test_expect_code 1 git -C p ews revert x && git -C p branch -m main/x spare && git -C p ews revert x >out && test_grep "Status: Verified" out && is p project && git -C p ews end x
+	test_expect_code 1 git -C p ews revert x && git -C p branch -m main/x spare && git -C p ews revert x >out && test_grep "Status: Verified" out && is p project && git -C p ews end x &&
+	restore away && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 1 git -C p ews revert x >out 2>err && git -C p branch -qm main main/x && test_expect_code 1 git -C p ews recover --all >out 2>err && test_grep "HEAD. differs after all: on no branch: .refs/heads/main/x. is in the way of .refs/heads/main" err &&
+	git -C p rev-parse HEAD >out && test_cmp project.tip out && git -C p ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C p ews undo x && is p work && git -C p branch -m main/x spare && git -C p ews end x
 '
 
 test_expect_success 'P4: an end that was killed once its names were in trash is finished where the project was moved to' '

@@ -120,6 +120,7 @@ int ews_shift_refuse_blocked(struct ews_transition_result *out, struct ews_shift
 	if (rc < 0 || !other)
 		return rc;
 	if (shift->opts->is_retry) {
+		leave_branch(shift->step, branch);
 		ews_gitstate_set_head(&shift->target.git, &shift->opts->target->head);
 		ews_strv_addf(&out->errors, "HEAD\ton no branch: '%s' is in the way of '%s'", other, branch);
 		return 0;
