@@ -153,6 +153,18 @@ test_expect_success 'P4: a branch that somebody moved before recover put it back
 	git -C p ews recover --all >out && test_grep "^.refs/heads/main. goes from $(cat person.tip) back to $(cat project.tip)$" out && is p project && left_is project.tip && git -C p reflog expire --all --expire=now && git -C p gc -q --prune=now && git -C p ews undo x >out 2>err && is p work && left_is person.tip && git -C p log -1 main
 '
 
+test_expect_success 'P4: a branch that somebody went to and committed on before recover is named, and undo brings his commit back' '
+	restore away && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 1 git -C p ews revert x >out 2>err && git -C p checkout -qf main && git -C p commit -q --allow-empty -m person && git -C p rev-parse main >person.tip &&
+	git -C p ews recover --all >out && test_grep "^.refs/heads/main. goes from $(cat person.tip) back to $(cat project.tip)$" out && is p project && left_is project.tip && git -C p ews undo x >out 2>err && test_grep "goes from $(cat project.tip) back to $(cat person.tip)$" err && is p work && left_is person.tip &&
+	restore away && test_expect_code 137 killat -c "refs/heads/main" -o log 1 git -C p ews revert x >out 2>err && left_is work.tip && echo refs/heads/main >want && git -C p symbolic-ref HEAD >out && test_cmp want out &&
+	git -C p ews recover --all >out && test_grep "^.refs/heads/main. goes from $(cat work.tip) back to $(cat project.tip)$" out && is p project && left_is project.tip
+'
+
+test_expect_success 'P4: recover names where a branch was that HEAD is on when somebody committed there since, and else not' '
+	restore place && state_of p >headed.want && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 1 git -C p ews revert x >out 2>err && save killed && git -C p ews recover --all >out && test_grep "was finished" out && test_grep ! "goes from" out && is p project && left_is project.tip &&
+	restore killed && git -C p commit -q --allow-empty -m person && git -C p rev-parse main >person.tip && git -C p ews recover --all >out && test_grep "^.refs/heads/main. goes from $(cat person.tip) back to $(cat project.tip)$" out && is p project && git -C p ews undo x >out && is p headed && left_is work.tip
+'
+
 test_expect_success 'P4: recover of an undo says of a branch that moved since where it goes, or that it stays' '
 	restore away && git -C p ews revert x >out && git -C p checkout -q --detach && git -C p branch -qD main && save nowhere && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 1 git -C p ews undo x >out 2>err && git -C p branch main "$(cat project.tip)" &&
 	git -C p ews recover --all >out && test_grep "^.refs/heads/main. goes from $(cat project.tip) back to $(cat work.tip)$" out && left_is work.tip &&

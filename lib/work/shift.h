@@ -148,9 +148,10 @@ int ews_shift_refuse_moved_on(const struct ews_shift *shift);
  */
 int ews_shift_refuse_blocked(struct ews_transition_result *out, struct ews_shift *shift);
 /*
- * In place HEAD may have left the branch that is put back, and no snapshot says where that is. Write down in the step which such
- * branches move, those among them that the step moved before and that go back now, and name them in `out`. One that somebody went
- * on with since, or that another work tree stands on, stays and is named.
+ * In place HEAD may have left the branch that is put back, or somebody may have gone on with it since the step was killed, and no
+ * state that undo knows says where it is. Write down in the step which such branches move, those among them that the step moved
+ * before and that go back now, and name them in `out`. One of these that somebody went on with since, or that another work tree
+ * stands on, stays and is named.
  */
 int ews_shift_plan_branches(struct ews_transition_result *out, struct ews_shift *shift);
 /* Put back what is written down of such branches, and the one that HEAD is to be on. */

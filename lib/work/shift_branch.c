@@ -273,14 +273,31 @@ static int name_moved(struct ews_transition_result *out, const struct ews_shift 
 	return rc;
 }
 
-/* The branch that HEAD is to be on, where that moves and HEAD has left it. */
+/* Did HEAD lead to the branch, at `now`, in the state that the step left? Then that state says where it was. */
+static bool is_as_left(const struct ews_shift *shift, const char *branch, const struct ews_oid *now)
+{
+	const struct ews_snapshot *left = shift->opts->left;
+
+	return left && left->branch && !strcmp(left->branch, branch) && ews_oid_equal(now, &left->head);
+}
+
+/*
+ * Does no state that undo knows say where the branch is? Since the step was killed HEAD may lead there because the try before
+ * this one had put it there, or a person went there and committed.
+ */
+static bool is_known_nowhere(const struct ews_shift *shift, const char *branch, const struct ews_oid *now)
+{
+	return !is_headed(shift, branch) || (shift->opts->is_retry && !is_as_left(shift, branch, now));
+}
+
+/* The branch that HEAD is to be on, where that moves and HEAD has left it, or somebody moved it since the step was killed. */
 static void plan_left_branch(struct ews_transition_result *out, const struct ews_shift *shift)
 {
 	EWS_CLEANUP(free) char *branch = NULL;
 	struct ews_oid now;
 
 	if (find_moved_branch(&branch, &now, shift) && ews_str_begins(branch, EWS_REF_BRANCHES) &&
-	    !ews_oid_is_none(&now) && !is_headed(shift, branch))
+	    !ews_oid_is_none(&now) && is_known_nowhere(shift, branch, &now))
 		plan_move(out, shift->step, branch, &now, &shift->opts->target->head);
 }
 
