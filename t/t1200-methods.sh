@@ -542,6 +542,20 @@ test_expect_success 'in place: a branch that was made a symbolic ref is put back
 	done
 '
 
+test_expect_success 'P2, P4: in place a branch that was a symbolic ref leads again where it led, both ways' '
+	for how in "symbolic-ref refs/heads/a/link refs/heads/other" "update-ref --no-deref -d refs/heads/a/link" "update-ref --no-deref refs/heads/a/link HEAD"; do
+		rm -rf leads && test_repo leads && git -C leads branch other HEAD~1 && git -C leads symbolic-ref refs/heads/a/link refs/heads/main && git -C leads symbolic-ref HEAD refs/heads/a/link && branches leads >before &&
+			git -C leads ews start --method in-place s && git -C leads $how && branches leads >moved && git -C leads ews revert s >out 2>err && test_grep "Status: Verified" out && test_grep ! "led to" err && branches leads >after && test_cmp before after &&
+			git -C leads ews undo s 2>err && test_grep ! "led to" err && branches leads >after && test_cmp moved after && git -C leads ews end s >out && branches leads >after && test_cmp before after && git -C leads fsck --strict --no-dangling || { echo >&2 "$how"; return 1; }
+	done
+'
+
+test_expect_success 'P2, P4: in place a symbolic branch that led to what has moved since is put back itself, and it is said how it leads there again' '
+	rm -rf leads && test_repo leads && git -C leads branch other && git -C leads symbolic-ref refs/heads/link refs/heads/main && git -C leads symbolic-ref HEAD refs/heads/link && git -C leads ews start --method in-place s && git -C leads commit -q --allow-empty -m work && git -C leads symbolic-ref refs/heads/link refs/heads/other && branches leads >moved &&
+	git -C leads ews revert s >out 2>err && test_grep "Status: Verified" out && test_grep "^warning: .refs/heads/link. led to .refs/heads/main., which is not where it was: .git symbolic-ref refs/heads/link refs/heads/main. makes it lead there again$" err && test_must_fail git -C leads symbolic-ref -q refs/heads/link && test "$(git -C leads rev-parse link)" = "$(git -C leads rev-parse other)" && branches leads >reverted &&
+	git -C leads ews undo s 2>err && test_grep ! "led to" err && branches leads >after && test_cmp moved after && git -C leads ews undo --redo s && branches leads >after && test_cmp reverted after && git -C leads ews end s
+'
+
 test_expect_success 'P2: in place a HEAD that leads in a circle, or whose branch does or is broken, is put back, and nothing is stuck' '
 	for how in "symbolic-ref refs/heads/a refs/heads/b; symbolic-ref refs/heads/b refs/heads/a; symbolic-ref HEAD refs/heads/a" "symbolic-ref refs/heads/main refs/heads/b; symbolic-ref refs/heads/b refs/heads/main" \
 		"symbolic-ref refs/heads/main refs/heads/main" junk empty packed link; do

@@ -160,6 +160,11 @@ int ews_odb_ref_read_from(struct ews_oid *out, struct ews_odb *odb, int git_fd, 
  */
 int ews_odb_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to);
 /*
+ * Let the ref `name`, which leads to `from` (no id: to none, or it is not there), stand for the ref `target`, as `git symbolic-ref`
+ * does. On disk (synced) on return; a log gets no line. Fails with EWS_ESTALE when it is not at `from`.
+ */
+int ews_odb_ref_point(struct ews_odb *odb, const char *name, const struct ews_oid *from, const char *target);
+/*
  * Remove the file of the ref `name` where that leads to no id: it is broken, or symbolic and leads in a circle or to what is not
  * there. No swap moves one that can't be read. Returns 1 when one went, and what is packed by that name holds again; 0: there was none.
  */

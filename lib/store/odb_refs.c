@@ -3,7 +3,7 @@
  *
  * Each verb lists and reads refs, and there may be ten thousands of ours. A library, or a git, that looks each of them up
  * makes that the most of what a verb does. Format: git-pack-refs(1), gitrepository-layout(5). Written
- * is here what is new and ours alone. Files are read first, then packed-refs: a ref that is packed
+ * is here what is new and ours alone, and where a symbolic one leads. Files are read first, then packed-refs: a ref that is packed
  * meanwhile is in both, or in the second.
  *
  * SPDX-License-Identifier: MIT
@@ -11,6 +11,7 @@
 #include "store/odb.h"
 #include "store/odb_ops.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -748,6 +749,55 @@ int ews_odb_drop_ref(struct ews_odb *odb, const char *name, const struct ews_oid
 	if (rc != 0)
 		return rc < 0 ? ews_error_wrap("cannot move the ref '%s'", name) : 1;
 	remove_empty_dirs(odb->common_dir, name);
+	return ews_odb_sync_ref(odb, name);
+}
+
+/* Make the lock; a ref that is packed, or is not there, may have no directory. */
+static int make_lock_and_dir(int *out, const char *lock, struct ews_odb *odb, const char *name)
+{
+	EWS_CLEANUP(free) char *dir = ews_path_dir(name);
+	EWS_CLEANUP(fd) int common_fd = ews_dir_open(odb->common_dir);
+	int rc = common_fd < 0 ? common_fd : ews_dir_make_shared(common_fd, dir, ews_odb_sharing(odb));
+
+	return rc < 0 ? rc : make_lock(out, lock);
+}
+
+/* Under the lock: see that the ref is where it is said to be, and put the lock in its place. */
+static int settle_target(int *fd, const char *lock, const char *path, struct ews_odb *odb, const char *name,
+			 const struct ews_oid *from, const char *target)
+{
+	EWS_CLEANUP(free) char *text = ews_strfmt(SYMBOLIC " %s\n", target);
+	struct ews_oid now = EWS_OID_NONE;
+	int rc;
+
+	if (ews_odb_ref_read(&now, odb, name) < 0)
+		ews_error_clear();
+	if (!ews_oid_equal(&now, from))
+		return ews_error(EWS_ESTALE, "ref '%s' moved meanwhile", name);
+	rc = ews_sharing_apply(ews_odb_sharing(odb), *fd);
+	if (rc == 0)
+		rc = ews_file_write_fd(*fd, text, strlen(text));
+	if (rc == 0 && (fsync(*fd) < 0 || close(ews_steal_fd(fd)) < 0 || rename(lock, path) < 0))
+		rc = ews_error_os("cannot write '%s'", path);
+	return rc;
+}
+
+int ews_odb_ref_point(struct ews_odb *odb, const char *name, const struct ews_oid *from, const char *target)
+{
+	EWS_CLEANUP(free) char *path = ews_path_join(odb->common_dir, name);
+	EWS_CLEANUP(free) char *lock = ews_strfmt("%s.lock", path);
+	EWS_CLEANUP(fd) int fd = -1;
+	int rc;
+
+	assert(ews_odb_is_ref_name(name) && ews_odb_is_ref_name(target));
+	rc = make_lock_and_dir(&fd, lock, odb, name);
+	if (rc < 0)
+		return ews_error_wrap("cannot move the ref '%s'", name);
+	rc = settle_target(&fd, lock, path, odb, name, from, target);
+	if (rc < 0) {
+		(void)unlink(lock); /* best effort: the failure above is the news */
+		return rc == EWS_ESTALE ? rc : ews_error_wrap("cannot move the ref '%s'", name);
+	}
 	return ews_odb_sync_ref(odb, name);
 }
 

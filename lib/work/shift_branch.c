@@ -18,10 +18,35 @@
 #include "work/stage.h"
 #include "work/transition.h"
 
+/* What the branch that HEAD is to be on led to then, where that was a symbolic ref; NULL: it was none, or nobody says so. */
+static const char *target_then(const struct ews_shift *shift, const char *name)
+{
+	const char *then = shift->opts->target->branch;
+
+	return then && strcmp(then, name) != 0 && ews_odb_is_ref_name(then) ? then : NULL;
+}
+
+/* Is what it led to then where it was? Then it has but to lead there again. */
+static bool can_lead_back(const struct ews_shift *shift, const char *name)
+{
+	const char *then = target_then(shift, name);
+	EWS_CLEANUP(free) char *last = NULL;
+	struct ews_oid now = EWS_OID_NONE;
+	int rc;
+
+	if (!then)
+		return false;
+	rc = ews_odb_ref_follow(&now, &last, shift->repo->odb, then);
+	if (rc < 0)
+		ews_error_clear();
+	return rc != EWS_EGIT && !strcmp(last, then) && ews_oid_equal(&now, &shift->opts->target->head);
+}
+
 /*
  * In place HEAD is mostly on a branch, which then is part of the state. Gives the branch and
  * where it is now (none: nowhere); false when there is no branch, or it is where it was. A symbolic one moves the ref that it leads
- * to, where it led to that then; else it is put back itself, or a branch that is another's would move. Older snapshots don't say.
+ * to, where it led to that then; else it is put back itself, or a branch that is another's would move, and leads there again where that
+ * is as it was. Older snapshots don't say.
  * What is broken, or leads in a circle, is never where it was: start refuses that, and nobody could make a commit.
  */
 static bool find_moved_branch(char **branch, struct ews_oid *now, const struct ews_shift *shift)
@@ -41,7 +66,7 @@ static bool find_moved_branch(char **branch, struct ews_oid *now, const struct e
 	is_broken = rc == EWS_EGIT;
 	leads_elsewhere = then && *then && strcmp(then, last) != 0;
 	if (!is_broken && ews_oid_equal(now, &shift->opts->target->head) &&
-	    !(leads_elsewhere && strcmp(last, name) != 0))
+	    !(leads_elsewhere && (strcmp(last, name) != 0 || can_lead_back(shift, name))))
 		return false;
 	*branch = leads_elsewhere ? ews_steal(&name) : ews_steal(&last);
 	return true;
@@ -301,6 +326,29 @@ static void plan_left_branch(struct ews_transition_result *out, const struct ews
 		plan_move(out, shift->step, branch, &now, &shift->opts->target->head);
 }
 
+/* A symbolic branch that can't lead again where it led stays, or becomes, none: who wants it to is told how. */
+static void name_led(struct ews_transition_result *out, const struct ews_shift *shift)
+{
+	EWS_CLEANUP(free) char *name = ews_shift_is_in_project(shift) ? ews_head_branch(&shift->target.git) : NULL;
+	const char *then = name ? target_then(shift, name) : NULL;
+	EWS_CLEANUP(free) char *shown = NULL;
+	EWS_CLEANUP(free) char *shown_then = NULL;
+	EWS_CLEANUP(free) char *last = NULL;
+	struct ews_oid now;
+
+	if (!then || can_lead_back(shift, name))
+		return;
+	if (ews_odb_ref_follow(&now, &last, shift->repo->odb, name) < 0)
+		ews_error_clear();
+	if (!strcmp(last, then))
+		return;
+	shown = ews_shell_shown(name);
+	shown_then = ews_shell_shown(then);
+	ews_strv_addf(&out->branches,
+		      "'%s' led to '%s', which is not where it was: 'git symbolic-ref %s %s' makes it lead there again",
+		      name, then, shown, shown_then);
+}
+
 /* Is HEAD to be on the branch? Then that goes where the target says. */
 static bool is_to_be_headed(const struct ews_shift *shift, const char *branch)
 {
@@ -319,8 +367,10 @@ int ews_shift_plan_branches(struct ews_transition_result *out, struct ews_shift 
 		return 0;
 	shift->brings_back = shift->brings_back || moved->n > 0;
 	rc = name_moved(out, shift);
-	if (rc == 0)
+	if (rc == 0) {
 		plan_left_branch(out, shift);
+		name_led(out, shift);
+	}
 	for (size_t i = 0; i < moved->n && rc == 0; i++) {
 		EWS_CLEANUP(free) char *branch = NULL;
 		struct ews_oid was, put;
@@ -371,21 +421,27 @@ static int clear_branch(struct ews_oid *now, const struct ews_shift *shift, cons
 }
 
 /* Where it was is in the snapshot of the present state, or written down in the step, so nothing is lost by moving it. */
+static int move_to_head(const struct ews_shift *shift, const char *branch, struct ews_oid *now)
+{
+	struct ews_odb *odb = shift->repo->odb;
+	int rc;
+
+	if (can_lead_back(shift, branch))
+		return ews_odb_ref_point(odb, branch, now, target_then(shift, branch));
+	rc = ews_oid_is_none(now) ? clear_branch(now, shift, branch) : 0;
+	return rc == 0 ? ews_odb_ref_swap(odb, branch, now, &shift->opts->target->head) : rc;
+}
+
 static int restore_branch(const struct ews_shift *shift)
 {
-	const struct ews_oid *head = &shift->opts->target->head;
 	EWS_CLEANUP(free) char *branch = NULL;
 	struct ews_oid now;
-	int rc;
 
 	if (!find_moved_branch(&branch, &now, shift))
 		return 0;
 	if (shift->opts->is_retry)
 		ews_litter_sweep_ref(shift->repo->odb, branch);
-	rc = ews_oid_is_none(&now) ? clear_branch(&now, shift, branch) : 0;
-	if (rc == 0)
-		rc = ews_odb_ref_swap(shift->repo->odb, branch, &now, head);
-	return rc < 0 ? ews_error_wrap("cannot put '%s' back", branch) : 0;
+	return move_to_head(shift, branch, &now) < 0 ? ews_error_wrap("cannot put '%s' back", branch) : 0;
 }
 
 int ews_shift_restore_branches(const struct ews_shift *shift)
