@@ -113,6 +113,40 @@ test_expect_success 'a project that was moved while a command runs in a session,
 	git -C n2 ews start --method in-place ip && echo edit >>n2/run.sh && mv n2 n3 && git -C n3 ews status --json >out && test_json out ".sessions[0].path" "$PWD/n3" && git -C n3 ews end ip && git -C n3 diff --quiet
 '
 
+test_expect_success 'P4: while a command runs in a session none follows a project that was moved: once that is back all is as it was' '
+	for how in worktree snapshot in-place; do
+		r=idle-$how && test_repo $r && git -C $r worktree add -q -b w ../$r-w && if test $how = in-place; then a=$r && git -C $r ews start --method in-place a && git -C $r ews lock release a; else start_ws -n a $r a --method $how; fi && echo agent >>"${a:?}/run.sh" && start_ws -n busy $r-w z &&
+		{ git -C $r-w ews run z --keep -- sh -c ": >began; exec sleep 60" >run.out 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 10 test -e "${busy:?}/began" &&
+		mv $r $r-m && test_expect_code 1 git -C $r-m ews status 2>err && test_grep "a command runs in session .z." err && mv $r-m $r && git -C $r ews status >out 2>err && test_must_be_empty err && test_grep ! "tampered\|problem" out && git -C $r ews diff a >patch && test_grep "^+agent" patch && git -C $r ews revert a >out && test_grep "Status: Verified" out && kill $pid && { wait $pid || :; } || { echo >&2 $how; return 1; }
+	done
+'
+
+# half_follows <n> <project>: its sessions do, but for the call's being killed before its <n>th record, if it has so many
+half_follows() {
+	code=0 && { killat -c "^rename" "$1" git-ews -C "$2" status >out 2>err || code=$?; } && test "$code" = 137 -o "$code" = 199
+}
+
+# have_followed <project> <id>...: all of them have, and what is in them is theirs
+have_followed() {
+	at=$1 && shift && git -C "$at" ews status >out 2>err && cat err >>out && test_grep ! "tampered\|problem\|stale" out && for id in "$@"; do git -C "$at" ews diff $id >patch && test_grep "^+agent" patch || return 1; done
+}
+
+# follow_part <project> <id>...: one whose sessions had followed it in part when that was killed takes them along when it is moved back, on, or both in turn and killed again
+follow_part() {
+	p=$1 && shift && for way in $p $p-2 "$p $p-2"; do
+		n=1 && while mv $p $p-1 && half_follows $n $p-1 && test $code = 137; do
+			at=$p-1 && for next in $way; do mv $at $next && at=$next && { test "$way" = $next || half_follows $n $next; } || return 1; done &&
+			have_followed $at "$@" && { test $at = $p || mv $at $p; } && have_followed $p "$@" && test_grep ! moves_to "${working:?}/${p:?}/project.json" || { echo >&2 "killed at $n, then to $way"; return 1; }
+			n=$((n + 1))
+		done && test $n -gt 4 && mv $p-1 $p && have_followed $p "$@" || return 1
+	done
+}
+
+test_expect_success !VALGRIND 'P4: a project that was moved, and is moved back or on before all of its sessions have followed, takes all of them along' '
+	test_repo part && start_ws -n wt part wt && start_ws -n copy part copy --method snapshot && start_ws -n ended part ended && for in in "$wt" "$copy" "$ended"; do echo agent >>"${in:?}/run.sh" || return 1; done && git -C part ews end ended && follow_part part wt copy && git -C part ews undo ended && git -C "$ended" status --porcelain -uno >out && echo " M run.sh" >want && test_cmp want out &&
+	git -C "$wt" status --porcelain -uno >out && test_cmp want out && git -C part ews end wt copy ended && git -C part ews doctor >out && test_grep ! "^problem" out && test_repo parted && git -C parted ews start --method in-place ip && echo agent >>parted/run.sh && follow_part parted ip && git -C parted ews end ip >out && test_grep "Status: Verified" out && git -C parted diff --exit-code
+'
+
 # leave <how>: what is called <how> moves, and something in its old place leads to where it is since
 leave() {
 	case $1 in

@@ -30,6 +30,9 @@
 #define NAME_LEN_MAX 180
 #define TRASH "/trash/"
 
+/* Versions that do not know it pass it over, and it is gone when they have let the sessions follow. */
+#define BEGUN "moves_to"
+
 bool ews_home_is_ours(int fd)
 {
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
@@ -148,19 +151,31 @@ bool ews_home_knows_by_birth(const struct ews_home_project *project, const char 
 	return birth && !strcmp(birth, project->birth);
 }
 
-static int write_project(int dir_fd, const char *common_dir, const char *project)
+static int write_json(int dir_fd, const cJSON *json)
 {
-	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	ews_json_print(&text, json, true);
+	return ews_file_replace(dir_fd, PROJECT_FILE, text.ptr, text.len, 0600);
+}
+
+static void add_place(cJSON *json, const char *common_dir, const char *project)
+{
 	EWS_CLEANUP(free) char *birth = ews_home_birth(project);
 
-	ews_json_add_int(json, "version", PROJECT_VERSION);
 	ews_json_add_bytes(json, "project", project);
 	ews_json_add_bytes(json, "store", common_dir);
 	if (birth)
 		(void)cJSON_AddStringToObject(json, "birth", birth);
-	ews_json_print(&text, json, true);
-	return ews_file_replace(dir_fd, PROJECT_FILE, text.ptr, text.len, 0600);
+}
+
+static int write_project(int dir_fd, const char *common_dir, const char *project)
+{
+	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();
+
+	ews_json_add_int(json, "version", PROJECT_VERSION);
+	add_place(json, common_dir, project);
+	return write_json(dir_fd, json);
 }
 
 /*
@@ -435,21 +450,18 @@ static char *find_other(const char *store)
 	return other;
 }
 
-/* What `dir` says of the project that it is of. */
-static int read_project(struct ews_home_project *out, int working_fd, const char *dir)
+static int read_json(cJSON **out, int dir_fd)
 {
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(working_fd, dir);
-	EWS_CLEANUP(json) cJSON *json = NULL;
-	const char *birth;
-	int rc;
+	int rc = ews_json_read(out, dir_fd, PROJECT_FILE, PROJECT_BYTES_MAX);
 
-	if (fd < 0)
-		return fd;
-	rc = ews_json_read(&json, fd, PROJECT_FILE, PROJECT_BYTES_MAX);
-	if (rc == 0)
-		rc = ews_json_check_version(json, PROJECT_VERSION);
-	if (rc == 0)
-		rc = ews_json_get_bytes(&out->project, json, "project");
+	return rc < 0 ? rc : ews_json_check_version(*out, PROJECT_VERSION);
+}
+
+static int read_place(struct ews_home_project *out, const cJSON *json)
+{
+	const char *birth;
+	int rc = ews_json_get_bytes(&out->project, json, "project");
+
 	if (rc == 0)
 		rc = ews_json_get_bytes(&out->store, json, "store");
 	if (rc < 0)
@@ -463,7 +475,7 @@ static int read_project(struct ews_home_project *out, int working_fd, const char
 	return 0;
 }
 
-static void release_project(struct ews_home_project *project)
+void ews_home_project_release(struct ews_home_project *project)
 {
 	free(project->dir);
 	free(project->project);
@@ -471,17 +483,51 @@ static void release_project(struct ews_home_project *project)
 	free(project->birth);
 	free(project->leads_to);
 	free(project->problem);
+	ews_home_projects_release(&project->begun);
 	*project = (struct ews_home_project){ .dir = NULL };
 }
-
-EWS_CLEANUP_DEFINE(project, struct ews_home_project, release_project)
 
 void ews_home_projects_release(struct ews_home_projects *projects)
 {
 	for (size_t i = 0; i < projects->n; i++)
-		release_project(&projects->items[i]);
+		ews_home_project_release(&projects->items[i]);
 	free(projects->items);
 	*projects = (struct ews_home_projects)EWS_HOME_PROJECTS_INIT;
+}
+
+static void add_project(struct ews_home_projects *out, struct ews_home_project *project)
+{
+	EWS_GROW(out->items, out->n, out->cap);
+	out->items[out->n++] = *project;
+	*project = (struct ews_home_project){ .dir = NULL };
+}
+
+/* What makes no sense among them is none. */
+static void read_begun(struct ews_home_projects *out, const cJSON *json)
+{
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(json, BEGUN)) {
+		EWS_CLEANUP(home_project) struct ews_home_project place = { .dir = NULL };
+
+		if (read_place(&place, item) == 0)
+			add_project(out, &place);
+	}
+	ews_error_clear();
+}
+
+/* What `dir` says of the project that it is of. */
+static int read_project(struct ews_home_project *out, int working_fd, const char *dir)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(working_fd, dir);
+	EWS_CLEANUP(json) cJSON *json = NULL;
+	int rc = fd < 0 ? fd : read_json(&json, fd);
+
+	if (rc == 0)
+		rc = read_place(out, json);
+	if (rc == 0)
+		read_begun(&out->begun, json);
+	return rc;
 }
 
 const char *ews_home_project_path(const struct ews_home_project *project)
@@ -518,7 +564,7 @@ int ews_home_projects(struct ews_home_projects *out, const char *home)
 		return working;
 	n = ews_dir_names_read(&names, working);
 	for (ssize_t i = 0; i < n; i++) {
-		EWS_CLEANUP(project) struct ews_home_project project = { .dir = NULL };
+		EWS_CLEANUP(home_project) struct ews_home_project project = { .dir = NULL };
 
 		if (read_project(&project, working, names.items[i].name) < 0) {
 			if (may_have_sessions(working, &names.items[i]))
@@ -528,26 +574,26 @@ int ews_home_projects(struct ews_home_projects *out, const char *home)
 				continue;
 		}
 		project.dir = ews_strfmt("%s/working/%s", home, names.items[i].name);
-		EWS_GROW(out->items, out->n, out->cap);
-		out->items[out->n++] = project;
-		project = (struct ews_home_project){ .dir = NULL };
+		add_project(out, &project);
 	}
 	return n < 0 ? (int)n : 0;
 }
 
-/* As read_project(), by the path of the directory. */
-static int read_project_of(struct ews_home_project *out, const char *dir)
+int ews_home_project_read(struct ews_home_project *out, const char *dir)
 {
 	EWS_CLEANUP(free) char *working = ews_path_dir(dir);
 	EWS_CLEANUP(fd) int fd = ews_dir_open(working);
+	int rc = fd < 0 ? fd : read_project(out, fd, ews_path_base(dir));
 
-	return fd < 0 ? fd : read_project(out, fd, ews_path_base(dir));
+	if (rc == 0)
+		out->dir = ews_strdup(dir);
+	return rc;
 }
 
 int ews_home_find_project(char **out, const char *dir)
 {
-	EWS_CLEANUP(project) struct ews_home_project project = { .dir = NULL };
-	int rc = read_project_of(&project, dir);
+	EWS_CLEANUP(home_project) struct ews_home_project project = { .dir = NULL };
+	int rc = ews_home_project_read(&project, dir);
 
 	if (rc == 0)
 		*out = ews_strdup(ews_home_project_path(&project));
@@ -556,8 +602,8 @@ int ews_home_find_project(char **out, const char *dir)
 
 int ews_home_find_store(char **out, const char *dir)
 {
-	EWS_CLEANUP(project) struct ews_home_project project = { .dir = NULL };
-	int rc = read_project_of(&project, dir);
+	EWS_CLEANUP(home_project) struct ews_home_project project = { .dir = NULL };
+	int rc = ews_home_project_read(&project, dir);
 
 	if (rc == 0)
 		*out = ews_steal(&project.store);
@@ -566,11 +612,32 @@ int ews_home_find_store(char **out, const char *dir)
 
 bool ews_home_leads_to(const char *dir, const char *common_dir)
 {
-	EWS_CLEANUP(project) struct ews_home_project project = { .dir = NULL };
-	bool leads = read_project_of(&project, dir) == 0 && project.leads_to && !strcmp(project.leads_to, common_dir);
+	EWS_CLEANUP(home_project) struct ews_home_project project = { .dir = NULL };
+	bool leads = ews_home_project_read(&project, dir) == 0 && project.leads_to &&
+		     !strcmp(project.leads_to, common_dir);
 
 	ews_error_clear();
 	return leads;
+}
+
+int ews_home_begin_move(const char *dir, const char *common_dir, const char *project)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
+	EWS_CLEANUP(json) cJSON *json = NULL;
+	cJSON *begun, *place;
+	int rc = fd < 0 ? fd : read_json(&json, fd);
+
+	if (rc < 0)
+		return rc;
+	begun = cJSON_GetObjectItemCaseSensitive(json, BEGUN);
+	if (!cJSON_IsArray(begun)) {
+		cJSON_DeleteItemFromObjectCaseSensitive(json, BEGUN);
+		begun = cJSON_AddArrayToObject(json, BEGUN);
+	}
+	place = cJSON_CreateObject();
+	add_place(place, common_dir, project);
+	(void)cJSON_AddItemToArray(begun, place);
+	return write_json(fd, json);
 }
 
 int ews_home_move_project(const char *dir, const char *common_dir, const char *project)
@@ -723,7 +790,7 @@ int ews_home_find_trashed(char **project, char **step, const char *home, const c
 {
 	EWS_CLEANUP(free) char *real_home = realpath(home, NULL);
 	EWS_CLEANUP(free) char *working = ews_path_join(real_home ? real_home : home, "working");
-	EWS_CLEANUP(project) struct ews_home_project known = { .dir = NULL };
+	EWS_CLEANUP(home_project) struct ews_home_project known = { .dir = NULL };
 	EWS_CLEANUP(free) char *repo = NULL;
 	EWS_CLEANUP(fd) int fd = -1;
 	const char *slash;

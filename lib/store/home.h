@@ -50,6 +50,13 @@ int ews_home_repo_dir(char **out, const char *home, const char *common_dir, cons
  */
 int ews_home_find_repo_dir(char **out, const char *home, const char *common_dir);
 
+struct ews_home_projects {
+	struct ews_home_project *items;
+	size_t n, cap;
+};
+
+#define EWS_HOME_PROJECTS_INIT { NULL, 0, 0 }
+
 /* What home knows of a project. */
 struct ews_home_project {
 	char *dir; /* <home>/working/<repo> */
@@ -60,14 +67,13 @@ struct ews_home_project {
 	bool is_gone; /* the store is not there any more */
 	bool is_away; /* no directory is at `project` any more, but perhaps a link to where it stands now */
 	char *problem; /* why no more is known than `dir`; NULL else */
+	struct ews_home_projects begun; /* places that its sessions began to follow it to: each may say that it is in one, or where it was */
 };
 
-struct ews_home_projects {
-	struct ews_home_project *items;
-	size_t n, cap;
-};
-
-#define EWS_HOME_PROJECTS_INIT { NULL, 0, 0 }
+/* What home knows of the one that has `dir`. */
+int ews_home_project_read(struct ews_home_project *out, const char *dir);
+void ews_home_project_release(struct ews_home_project *project);
+EWS_CLEANUP_DEFINE(home_project, struct ews_home_project, ews_home_project_release)
 
 /* All that home knows of, by name; none when there is no home yet. */
 int ews_home_projects(struct ews_home_projects *out, const char *home);
@@ -93,7 +99,9 @@ char *ews_home_birth(const char *path);
 /* Is `path` the very directory that home knew as the project, whatever it is called now? Not where no birth is on record. */
 bool ews_home_knows_by_birth(const struct ews_home_project *project, const char *path);
 
-/* It stands elsewhere now. */
+/* It stands elsewhere now, and its sessions begin to follow it there: until they have, that is one of the places `begun`. */
+int ews_home_begin_move(const char *dir, const char *common_dir, const char *project);
+/* They have followed. */
 int ews_home_move_project(const char *dir, const char *common_dir, const char *project);
 
 /* Remember that the directory `workspace` belongs to session `id` of `repo_dir`; forget it. */

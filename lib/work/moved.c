@@ -116,15 +116,38 @@ static void replace_whole(char **path, const char *by)
 	*path = ews_strdup(by);
 }
 
+/* The places that it may be on record in, one after the other: as home knows it, then as its sessions began to. NULL: no more. */
+static const struct ews_home_project *former_place(const struct ews_home_project *project, size_t i)
+{
+	if (i == 0)
+		return project;
+	return i <= project->begun.n ? &project->begun.items[i - 1] : NULL;
+}
+
+/* The one of them in whose store `git_dir` is. */
+static const struct ews_home_project *find_place(const struct ews_home_project *project, const char *git_dir)
+{
+	const struct ews_home_project *place;
+
+	for (size_t i = 0; (place = former_place(project, i)); i++)
+		if (ews_path_is_inside(git_dir, place->store))
+			return place;
+	return project;
+}
+
 /*
  * Where the project stood, as people know it; else its store: the path that home knows a repository by may be that of a linked
- * worktree, which git may have moved since. The caller frees it.
+ * worktree, which git may have moved since. One that is back where home has it stood where it was last. The caller frees it.
  */
 static char *find_former(const struct ews_repo *repo, const struct ews_home_project *project)
 {
-	EWS_CLEANUP(free) char *above = ews_path_dir(project->store);
-	bool is_own = repo->is_plain || !strcmp(project->project, above);
+	EWS_CLEANUP(free) char *above = NULL;
+	bool is_own;
 
+	if (project->begun.n && !strcmp(project->store, repo->common_dir))
+		project = former_place(project, project->begun.n);
+	above = ews_path_dir(project->store);
+	is_own = repo->is_plain || !strcmp(project->project, above);
 	return ews_strdup(project->is_away && is_own ? project->project : project->store);
 }
 
@@ -265,7 +288,7 @@ static void replace_in_place(struct ews_state *state, const struct ews_repo *rep
 	ews_session_follow_store(state, repo);
 }
 
-/* The session's own record, under its lock. */
+/* The session's own record, under its lock. One that says that it is here has followed. */
 static int follow_state(struct ews_repo *repo, const struct ews_home_project *project, const char *id)
 {
 	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
@@ -276,6 +299,9 @@ static int follow_state(struct ews_repo *repo, const struct ews_home_project *pr
 
 	if (rc < 0)
 		return rc;
+	project = find_place(project, state.git_dir);
+	if (!strcmp(project->store, repo->common_dir))
+		return 0;
 	is_main = !strcmp(state.git_dir, project->store);
 	replace_top(&state.git_dir, project->store, repo->common_dir);
 	if (!is_main) {
@@ -288,18 +314,38 @@ static int follow_state(struct ews_repo *repo, const struct ews_home_project *pr
 	return ews_state_write(fd, &state);
 }
 
+/* Nobody must be at work in it: what runs in it writes the record anew as it knows it. */
+static int lock_idle(struct ews_lock *out, struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(free) char *owner = ews_session_owner_lock(id);
+	int rc = ews_repo_lock(out, repo, id, "recover", 0);
+
+	if (rc == 0 && ews_repo_is_locked(repo, owner))
+		return ews_error(EWS_EBUSY, "a command runs in session '%s'", id);
+	return rc;
+}
+
+/* What names the store in a workspace names one of the places where that was. */
+static int follow_workspace(const struct ews_method *method, const struct ews_place *place, int workspace_fd,
+			    const struct ews_home_project *project)
+{
+	const struct ews_home_project *former;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && (former = former_place(project, i)); i++)
+		if (strcmp(former->store, place->common_dir) != 0)
+			rc = method->follow(place, workspace_fd, former->store);
+	return rc;
+}
+
 static int follow_session(struct ews_repo *repo, const struct ews_home_project *project, const char *id)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	EWS_CLEANUP(free) char *owner = ews_session_owner_lock(id);
 	EWS_CLEANUP(fd) int workspace = -1;
 	struct ews_place place;
-	int rc = ews_repo_lock(&lock, repo, id, "recover", 0);
+	int rc = lock_idle(&lock, repo, id);
 
-	/* What runs in it writes the record anew as it knows it. */
-	if (rc == 0 && ews_repo_is_locked(repo, owner))
-		return ews_error(EWS_EBUSY, "a command runs in session '%s'", id);
 	if (rc == 0)
 		rc = follow_state(repo, project, id);
 	if (rc == 0)
@@ -315,7 +361,7 @@ static int follow_session(struct ews_repo *repo, const struct ews_home_project *
 	if (workspace < 0)
 		return ews_error_code();
 	place = ews_session_place(&session);
-	return session.method->follow(&place, workspace, project->store);
+	return follow_workspace(session.method, &place, workspace, project);
 }
 
 /* A workspace in trash: undo brings it back as it is. */
@@ -334,14 +380,15 @@ static int follow_trashed(struct ews_repo *repo, const struct ews_home_project *
 	}
 	id = ews_retire_id(step.session);
 	place = (struct ews_place){ .id = id, .common_dir = repo->common_dir, .odb = repo->odb };
-	rc = ews_method_worktree.follow(&place, workspace, project->store);
-	return rc < 0 ? rc : ews_method_snapshot.follow(&place, workspace, project->store);
+	rc = follow_workspace(&ews_method_worktree, &place, workspace, project);
+	return rc < 0 ? rc : follow_workspace(&ews_method_snapshot, &place, workspace, project);
 }
 
 /* A step of the project itself says where that stood; that of a linked worktree is known by the name that git gave this. */
 static int follow_step(struct ews_repo *repo, const struct ews_home_project *project, const char *step_id)
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	const struct ews_home_project *former;
 
 	if (ews_step_read(&step, repo->dir_fd, step_id) < 0) {
 		ews_error_clear(); /* it stays as it is, and is nobody's reason to stay behind */
@@ -349,7 +396,8 @@ static int follow_step(struct ews_repo *repo, const struct ews_home_project *pro
 	}
 	if (!step.project || *step.worktree)
 		return 0;
-	replace_work_tree(&step.project, repo, project);
+	for (size_t i = 0; (former = former_place(project, i)); i++)
+		replace_work_tree(&step.project, repo, former);
 	return ews_step_write(repo->dir_fd, &step);
 }
 
@@ -410,6 +458,41 @@ static void follow_epoch(struct ews_repo *repo, const struct ews_home_project *p
 		ews_epoch_follow(repo, project->project);
 }
 
+static void follow_epochs(struct ews_repo *repo, const struct ews_home_project *project,
+			  const struct ews_orphans *orphans)
+{
+	const struct ews_home_project *former;
+
+	for (size_t i = 0; (former = former_place(project, i)); i++)
+		follow_epoch(repo, former, orphans);
+}
+
+/* Who has to wait for one of them leaves all of them as they are. */
+static int check_idle(struct ews_repo *repo, const struct ews_orphans *orphans)
+{
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	int rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "recover", 0);
+
+	for (size_t i = 0; i < orphans->n && rc == 0; i++) {
+		EWS_CLEANUP(lock) struct ews_lock own = EWS_LOCK_INIT;
+
+		if (orphans->items[i].has_state)
+			rc = lock_idle(&own, repo, orphans->items[i].id);
+	}
+	return rc;
+}
+
+/* Should it be killed, and the project be moved on, or back: the records that have followed say that they are here. */
+static int begin(const struct ews_repo *repo, const struct ews_home_project *project)
+{
+	const struct ews_home_project *former;
+
+	for (size_t i = 0; (former = former_place(project, i)); i++)
+		if (!strcmp(former->store, repo->common_dir))
+			return 0;
+	return ews_home_begin_move(project->dir, repo->common_dir, repo->project);
+}
+
 /* Its record is the last to follow: until then it is found as one that has moved. */
 static int adopt(struct ews_repo *repo, const struct ews_home_project *project, const struct ews_orphans *orphans)
 {
@@ -421,9 +504,13 @@ static int adopt(struct ews_repo *repo, const struct ews_home_project *project, 
 		return rc;
 	rc = ews_repo_lock(&lock, repo, OWN_LOCK, "recover", 0);
 	if (rc == 0)
+		rc = check_idle(repo, orphans);
+	if (rc == 0)
+		rc = begin(repo, project);
+	if (rc == 0)
 		rc = follow_all(repo, project, orphans);
 	if (rc == 0)
-		follow_epoch(repo, project, orphans);
+		follow_epochs(repo, project, orphans);
 	if (rc == 0)
 		rc = ews_home_move_project(project->dir, repo->common_dir, repo->project);
 	if (rc < 0) {
@@ -511,32 +598,51 @@ static void list_left(struct ews_strv *out, const char *dir)
 	}
 }
 
+/* Returns 1 when they have followed, 0 as well where it is another project. */
+static int follow_if_it(char **was, struct ews_strv *left, struct ews_repo *repo,
+			const struct ews_home_project *project)
+{
+	EWS_CLEANUP(orphans) struct ews_orphans orphans = EWS_ORPHANS_INIT;
+	int rc;
+
+	if (ews_orphan_list(&orphans, project->dir) < 0) {
+		ews_error_clear();
+		return 0;
+	}
+	rc = is_it(repo, project, &orphans) ? let_follow(repo, project, &orphans) : 0;
+	if (rc > 0) {
+		*was = find_former(repo, project);
+		list_left(left, project->dir);
+	}
+	return rc;
+}
+
+/* It is where home has it. Some of its sessions may have followed it elsewhere meanwhile. */
+static int follow_back(char **was, struct ews_strv *left, struct ews_repo *repo)
+{
+	EWS_CLEANUP(home_project) struct ews_home_project project = { .dir = NULL };
+
+	if (ews_home_project_read(&project, repo->dir) < 0 || !project.begun.n) {
+		ews_error_clear();
+		return 0;
+	}
+	ews_repo_drop_dir(repo);
+	return follow_if_it(was, left, repo, &project);
+}
+
 int ews_moved_follow(char **was, struct ews_strv *left, struct ews_repo *repo)
 {
 	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;
 	int rc = ews_repo_need_dir(repo, false);
 
+	if (rc == 0)
+		return follow_back(was, left, repo);
 	if (rc != EWS_ENOTFOUND)
 		return rc;
 	ews_error_clear();
 	rc = ews_home_projects(&projects, repo->home);
-	for (size_t i = 0; i < projects.n && rc == 0; i++) {
-		const struct ews_home_project *project = &projects.items[i];
-		EWS_CLEANUP(orphans) struct ews_orphans orphans = EWS_ORPHANS_INIT;
-
-		if (!ews_home_may_have_moved_to(project, repo->common_dir) ||
-		    ews_orphan_list(&orphans, project->dir) < 0) {
-			ews_error_clear();
-			continue;
-		}
-		if (!is_it(repo, project, &orphans))
-			continue;
-		rc = let_follow(repo, project, &orphans);
-		if (rc > 0) {
-			*was = find_former(repo, project);
-			list_left(left, project->dir);
-			return rc;
-		}
-	}
+	for (size_t i = 0; i < projects.n && rc == 0; i++)
+		if (ews_home_may_have_moved_to(&projects.items[i], repo->common_dir))
+			rc = follow_if_it(was, left, repo, &projects.items[i]);
 	return rc;
 }
