@@ -234,17 +234,17 @@ test_expect_success 'P5: --log follows no link, and takes nobody else'\''s file'
 test_expect_success 'long work says how far it has come, in the form that git has; not in a pipe, nor where it is not long' '
 	test_repo far && fresh && type_line "GIT_PROGRESS_DELAY=0 git -C ../far ews start far >path; write status.far \$?" &&
 	patiently test -s status.far && test "$(cat status.far)" = 0 &&
-	sees "^Filling workspace: 100% ([0-9]*/[0-9]*), [0-9.]* [KM]*i*[Bb][a-z]* | [0-9.]* [KM]*i*[Bb][a-z]*/s, done\.$" &&
+	sees "^Filling workspace: 100% ([0-9]*/[0-9]*), [0-9.]* [KM]*i*[Bb][a-z]* | [0-9.]* [KM]*i*[Bb][a-z]*/s, done\. *$" &&
 	GIT_PROGRESS_DELAY=0 git -C far ews start piped >path 2>err && test_must_be_empty err &&
 	rm "$HOME/.superqode/working/far/sessions/piped/cache" && git -C far ews diff --progress piped 2>err && test_grep "^.Comparing files: " err &&
-	take_ws path && echo x >"${ws:?}/x" && git -C far ews revert piped 2>err && git -C far ews undo --progress piped 2>err && test_grep "Undoing: 100% ([0-9]*/[0-9]*).*, done\.$" err &&
-	head -c 4M /dev/urandom >far/big && git -C far add big && git -C far commit -q -m big && start_ws far patched && head -c 4M /dev/urandom >"${ws:?}/big" && git -C far ews end --progress patched 2>err >out && tr "\\r" "\\n" <err >lines && test_grep "^Ending the session: \.\.\." lines && test_grep "^Ending the session: [0-9.]* [KM]iB | .*, done\.$" lines &&
+	take_ws path && echo x >"${ws:?}/x" && git -C far ews revert piped 2>err && git -C far ews undo --progress piped 2>err && test_grep "Undoing: 100% ([0-9]*/[0-9]*).*, done\. *$" err &&
+	head -c 4M /dev/urandom >far/big && git -C far add big && git -C far commit -q -m big && start_ws far patched && head -c 4M /dev/urandom >"${ws:?}/big" && git -C far ews end --progress patched 2>err >out && tr "\\r" "\\n" <err >lines && test_grep "^Ending the session: \.\.\." lines && test_grep "^Ending the session: [0-9.]* [KM]iB | .*, done\. *$" lines &&
 	git -C far ews end piped 2>err && test_grep ! "Ending the" err && git -C far ews clean --now --progress 2>err >out && test_grep "^.Cleaning up: [0-9]" err
 '
 
 test_expect_success 'work in the background draws nothing over the foreground; that it is done it says' '
 	tm pipe-pane "cat >drawn" && fresh && type_line "GIT_PROGRESS_DELAY=0 git -C ../far ews start behind >path & wait; write status.behind \$?" && patiently test -s status.behind && test "$(cat status.behind)" = 0 &&
-	sees "^Filling workspace: 100% .*, done\.$" && prompts && patiently grep -q "Filling workspace: .* done\." drawn && tm pipe-pane && tr "\\r" "\\n" <drawn >lines && grep "^Filling workspace: " lines >drawn.far && test_line_count = 1 drawn.far && test_grep "done\." drawn.far
+	sees "^Filling workspace: 100% .*, done\. *$" && prompts && patiently grep -q "Filling workspace: .* done\." drawn && tm pipe-pane && tr "\\r" "\\n" <drawn >lines && grep "^Filling workspace: " lines >drawn.far && test_line_count = 1 drawn.far && test_grep "done\." drawn.far
 '
 
 # also after a failure, when nothing is cleaned
