@@ -76,6 +76,14 @@ test_expect_success '32 that wait all get it, in the order in which they came; o
 	busy lock acquire -- true && test_grep "process [0-9]* (waits for deep" err && test_grep "and 29 more" err && kill -9 $victim && sed -n "s/^deep waits .* //p" line | grep -vx 9 >want && echo >end && { wait || :; } && test_cmp want turns && test_line_count = 31 turns
 '
 
+test_expect_success 'who is ended by a signal while he waits, or before his command, leaves neither a place in line nor a lock' '
+	holds --deep && tickets() { ls "${locks:?}" >line && grep "^wait:" line >waiting; } && for signal in INT TERM HUP; do
+		{ env --default-signal=INT git-ews -C p lock acquire --wait 120 -- true >waits.out 2>&1 3>&- 4>&- 5>&- & } && waiter=$! && test_wait_for 30 tickets && kill -$signal $waiter && { wait $waiter; test $? -gt 128; } && test_must_fail tickets || return 1
+	done && echo >end && wait $holder && for n in 1 2; do
+		test_expect_code 143 killat -c "quick:command:" -s TERM $n git-ews -C p lock acquire -- true && ls "${locks:?}" >line && test_grep ! "command:" line || return 1
+	done
+'
+
 test_expect_success 'two sessions that go from quick to deep do not wait for each other' '
 	ews start a >path && ews start b >path && { git-ews -C p lock acquire --deep --session a --wait 120 >a.out 2>&1 3>&- 4>&- 5>&- & } && waits() { holders >line && grep "^deep waits session .a." line >waiting; } && test_wait_for 30 waits &&
 	busy lock acquire --deep --session b --wait 120 && test_grep "each would wait for the other" err && test_grep "^hint: .*lock release b" err && EWS_SESSION=b ews lock acquire --wait 120 -- true && ews end b && wait && echo a | test_cmp - a.out && holders >out && echo "deep holds session" >want && test_grep "$(cat want)" out && ews end a

@@ -569,11 +569,9 @@ int ews_recover_own(struct ews_strv *done, struct ews_repo *repo)
 	if (rc == 0 && left.n)
 		ews_kin_end(NULL, CHILDREN_MS);
 	for (size_t i = 0; i < left.n && rc == 0; i++)
-		if (ews_lock_is_held(locks, left.items[i]))
-			continue; /* since then somebody has taken it who has not yet said so */
-		else if (ews_holding_is_name(left.items[i]))
-			rc = ews_holding_sweep(repo);
-		else
+		/* Since then somebody may have taken it who has not yet said so. */
+		if (!ews_lock_is_held(locks, left.items[i]))
 			rc = recover_left(done, repo, left.items[i]);
-	return rc;
+	/* Our place in line, and what we held for a command, have files that say it otherwise: whose are dead goes by the kernel. */
+	return rc < 0 ? rc : ews_holding_sweep(repo);
 }

@@ -39,7 +39,8 @@ int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, co
 
 /*
  * Recover what this process was at before it became the program that it is, as EWS_RECOVER_BEST: the sessions, and the
- * project itself, whose locks it held. Those of its children that are at work still are ended first.
+ * project itself, whose locks it held. Those of its children that are at work still are ended first. What it
+ * waited for, or held, as a process is free.
  */
 int ews_recover_own(struct ews_strv *done, struct ews_repo *repo);
 
