@@ -371,6 +371,7 @@ int main(int argc, char **argv)
 	ews_json_init();
 	if (ews_cmd_shim_is_called(argv[0]))
 		return run_shim(argv);
+	ews_kin_children(&globals.ctx.others);
 	(void)umask(umask(077) & 077); /* what we make for ourselves we can use, whatever the umask */
 	rc = run(&globals, argc, argv);
 	ews_cmd_warn_of_settings(&globals.ctx);
@@ -394,6 +395,7 @@ int main(int argc, char **argv)
 	ews_repo_free(globals.ctx.repo);
 	ews_buf_release(&globals.ctx.out);
 	ews_strv_release(&globals.ctx.words);
+	ews_kin_list_release(&globals.ctx.others);
 	free(globals.ctx.cwd);
 	if (globals.ctx.signo)
 		ews_interrupt_end(globals.ctx.signo);

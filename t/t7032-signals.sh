@@ -136,6 +136,11 @@ test_expect_success 'P4: a clean --all that a signal ends leaves no project half
 	done
 '
 
+test_expect_success 'P4: a process that the verb did not begin lives on, though it is a child: a shell became the verb' '
+	restore work && git config --global ews.hook.complete "echo \$\$ >\"$PWD/hook\"; exec sleep 300" && test_when_finished "git config --global --unset ews.hook.complete" && rm -f hook && { sh -c "trap \"\" TERM; sleep 300 & echo \$! >server; trap - TERM; exec git-ews -C p end s" >out 2>err 3>&- 4>&- 5>&- & } && verb=$! && test_wait_for 20 test -s hook && test_when_finished "kill -9 $(cat server)" &&
+	kill -TERM $verb && { wait $verb; test $? = 143; } && test_wait_for 20 sh -c "! grep -qs \"^State:.[^Z]\" /proc/\"\$1\"/status" x "$(cat hook)" && grep "^State:.[^Z]" "/proc/$(cat server)/status" && sound && state_of "$ws" >got && test_cmp work.want got
+'
+
 test_expect_success 'what others left interrupted is left to them' '
 	restore work && test_expect_code 137 killat 60 git-ews -C p start other && strike INT 20 git-ews -C p revert s && git -C p ews status --all >said && test_grep "^  other  *interrupted" said && test_grep ! "^  s  *interrupted" said
 '

@@ -139,6 +139,36 @@ void ews_kin_descendants(struct ews_kin_list *out, const struct ews_kin_list *be
 	}
 }
 
+void ews_kin_children(struct ews_kin_list *out)
+{
+	EWS_CLEANUP(kin_list) struct ews_kin_list all = EWS_KIN_LIST_INIT;
+	siginfo_t info;
+
+	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+		return; /* ECHILD: there are none */
+	ews_kin_descendants(&all, NULL);
+	for (size_t i = 0; i < all.n; i++)
+		if (ews_kin_parent(all.items[i]) == getpid())
+			add(out, all.items[i]);
+}
+
+char *ews_kin_list_print(const struct ews_kin_list *list)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	for (size_t i = 0; i < list->n; i++)
+		ews_buf_addf(&text, "%s%ld", i ? "," : "", (long)list->items[i]);
+	return ews_buf_steal(&text);
+}
+
+void ews_kin_list_read(struct ews_kin_list *out, const char *text)
+{
+	char *end;
+
+	for (long pid = strtol(text, &end, 10); pid > 0; pid = *end == ',' ? strtol(end + 1, &end, 10) : 0)
+		add(out, (pid_t)pid);
+}
+
 void ews_kin_end(const struct ews_kin_list *before, unsigned grace_ms)
 {
 	EWS_CLEANUP(kin_list) struct ews_kin_list told = EWS_KIN_LIST_INIT;

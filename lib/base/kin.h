@@ -44,6 +44,15 @@ struct ews_kin_list {
  */
 void ews_kin_descendants(struct ews_kin_list *out, const struct ews_kin_list *before);
 
+/* The children that live, which costs nothing where there are none. Whoever becomes another program by execve has those of the one before. */
+void ews_kin_children(struct ews_kin_list *out);
+
+/* Their numbers, with commas between; "" for none. The caller frees it. */
+char *ews_kin_list_print(const struct ews_kin_list *list);
+
+/* The same read: what is no number ends the list. */
+void ews_kin_list_read(struct ews_kin_list *out, const char *text);
+
 /*
  * End them: SIGTERM to each, and SIGKILL to those that are there `grace_ms` later, until none is left. What becomes an
  * orphan meanwhile must become our child (PR_SET_CHILD_SUBREAPER), or it escapes.

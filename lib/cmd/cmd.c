@@ -183,6 +183,7 @@ static int follow(const struct ews_cmd_ctx *ctx, struct ews_repo *repo)
 /* What ends us by a signal leaves nothing half done. It may come when the current directory is gone. */
 static void expect_signals(const struct ews_cmd_ctx *ctx, const struct ews_repo *repo)
 {
+	EWS_CLEANUP(free) char *others = ews_kin_list_print(&ctx->others);
 	const char *const words[] = {
 		"git-ews",
 		"-C",
@@ -190,6 +191,7 @@ static void expect_signals(const struct ews_cmd_ctx *ctx, const struct ews_repo 
 		"--home",
 		repo->home,
 		ews_cmd_interrupted.name,
+		others,
 		ctx->quiet || ctx->json ? "--quiet" : NULL,
 		NULL,
 	};

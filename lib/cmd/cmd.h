@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "base/kin.h"
 #include "base/opts.h"
 #include "base/strv.h"
 #include "store/home.h"
@@ -35,6 +36,7 @@ struct ews_cmd_ctx {
 	int progress; /* -1: when it is long, on a terminal */
 	const char *color; /* --color, or NULL */
 	bool no_color;
+	struct ews_kin_list others; /* children that we had when we began: a shell's that became us */
 	int signo; /* ends us when all is said; 0: none */
 	int failure_status; /* what a failure exits with where the status is a command's; 0: as its code says */
 };

@@ -2,7 +2,7 @@
  * git ews interrupted: what a verb becomes that SIGINT, SIGTERM or SIGHUP would have ended (base/interrupt).
  *
  * What that verb was at is finished or taken back, as `recover --all` does it, in the project of the current directory; one
- * line says so, and the signal ends us then. No verb for people: without such a verb before there is nothing to do.
+ * line says so, and the signal ends us then. The children that it had been given are left alone. No verb for people: without such a verb before there is nothing to do.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -16,18 +16,20 @@
 #include "work/recover.h"
 
 static const char *const usage[] = {
-	"git ews interrupted [--unended] <signal>",
+	"git ews interrupted [--unended] <pid>[,<pid>...] <signal>",
 	NULL,
 };
 
-static int take_care(struct ews_strv *done, struct ews_cmd_ctx *ctx)
+static int take_care(struct ews_strv *done, struct ews_cmd_ctx *ctx, const char *others)
 {
+	EWS_CLEANUP(kin_list) struct ews_kin_list list = EWS_KIN_LIST_INIT;
 	EWS_CLEANUP(free) char *home = NULL;
 	int rc = ews_config_find_home(&home, ctx->home);
 
 	if (rc == 0)
 		rc = ews_repo_open_at(&ctx->repo, ctx->cwd, home);
-	return rc < 0 ? rc : ews_recover_own(done, ctx->repo);
+	ews_kin_list_read(&list, others);
+	return rc < 0 ? rc : ews_recover_own(done, ctx->repo, &list);
 }
 
 static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
@@ -40,15 +42,15 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		EWS_OPT_BOOL(0, EWS_PROGRESS_UNENDED, &is_unended, "end the line of progress first"),
 		EWS_OPTS_END,
 	};
-	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .min_words = 1, .max_words = 1 };
+	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .min_words = 2, .max_words = 2 };
 	int rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
-	int signo = rc == 0 ? ews_interrupt_read(args.words.items[0]) : rc;
+	int signo = rc == 0 ? ews_interrupt_read(args.words.items[1]) : rc;
 
 	if (signo < 0 || rc > 0)
 		return signo;
 	ews_interrupt_bear();
 	(void)signal(SIGPIPE, SIG_IGN); /* who read what we say may be gone by that signal, too */
-	if (take_care(&done, ctx) < 0)
+	if (take_care(&done, ctx, args.words.items[0]) < 0)
 		ews_strv_addf(&done, "'git ews recover' is needed: %s", ews_error_message());
 	if (is_unended)
 		ews_cmd_say("", "\n");

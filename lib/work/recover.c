@@ -552,7 +552,7 @@ static int recover_left(struct ews_strv *done, struct ews_repo *repo, const char
 	return ews_recover(done, repo, name, &opts);
 }
 
-int ews_recover_own(struct ews_strv *done, struct ews_repo *repo)
+int ews_recover_own(struct ews_strv *done, struct ews_repo *repo, const struct ews_kin_list *others)
 {
 	EWS_CLEANUP(strv) struct ews_strv left = EWS_STRV_INIT;
 	EWS_CLEANUP(fd) int locks = -1;
@@ -567,7 +567,7 @@ int ews_recover_own(struct ews_strv *done, struct ews_repo *repo)
 	if (rc >= 0)
 		rc = ews_lock_list_left(&left, locks);
 	if (rc == 0 && left.n)
-		ews_kin_end(NULL, CHILDREN_MS);
+		ews_kin_end(others, CHILDREN_MS);
 	for (size_t i = 0; i < left.n && rc == 0; i++)
 		/* Since then somebody may have taken it who has not yet said so. */
 		if (!ews_lock_is_held(locks, left.items[i]))

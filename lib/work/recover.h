@@ -6,6 +6,7 @@
 #ifndef EWS_WORK_RECOVER_H
 #define EWS_WORK_RECOVER_H
 
+#include "base/kin.h"
 #include "base/progress_fn.h"
 #include "work/session.h"
 
@@ -39,9 +40,9 @@ int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, co
 
 /*
  * Recover what this process was at before it became the program that it is, as EWS_RECOVER_BEST: the sessions, and the
- * project itself, whose locks it held. Those of its children that are at work still are ended first. What it
- * waited for, or held, as a process is free.
+ * project itself, whose locks it held. Those of its children that are at work still are ended first, but `others`, which it had
+ * when it began, and what descends from these. What it waited for, or held, as a process is free.
  */
-int ews_recover_own(struct ews_strv *done, struct ews_repo *repo);
+int ews_recover_own(struct ews_strv *done, struct ews_repo *repo, const struct ews_kin_list *others);
 
 #endif

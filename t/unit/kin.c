@@ -58,6 +58,38 @@ Test(kin, we_are_who_we_are)
 	cr_assert_eq(ews_kin_parent(self.pid), getppid());
 }
 
+Test(kin, children_are_listed_without_theirs)
+{
+	EWS_CLEANUP(kin_list) struct ews_kin_list none = EWS_KIN_LIST_INIT;
+	EWS_CLEANUP(kin_list) struct ews_kin_list list = EWS_KIN_LIST_INIT;
+	pid_t pid;
+
+	ews_kin_children(&none);
+	cr_assert_eq(none.n, 0);
+	cr_assert_eq(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	pid = spawn(1, false);
+	wait_for(2, NULL);
+	ews_kin_children(&list);
+	cr_assert_eq(list.n, 1);
+	cr_assert_eq(list.items[0], pid);
+	ews_kin_end(NULL, 1000);
+}
+
+Test(kin, a_list_is_read_as_it_was_printed)
+{
+	EWS_CLEANUP(kin_list) struct ews_kin_list list = EWS_KIN_LIST_INIT;
+	EWS_CLEANUP(kin_list) struct ews_kin_list none = EWS_KIN_LIST_INIT;
+	EWS_CLEANUP(free) char *text = NULL;
+
+	ews_kin_list_read(&list, "12,7,400");
+	cr_assert_eq(list.n, 3);
+	cr_assert_eq(list.items[1], 7);
+	text = ews_kin_list_print(&list);
+	cr_assert_str_eq(text, "12,7,400");
+	ews_kin_list_read(&none, "");
+	cr_assert_eq(none.n, 0);
+}
+
 Test(kin, descendants_are_found_and_ended)
 {
 	EWS_CLEANUP(kin_list) struct ews_kin_list before = EWS_KIN_LIST_INIT;
