@@ -24,11 +24,21 @@ strike() {
 	ews_signal=$1 ews_n=$2
 	shift 2
 	ews_code=0
-	killat -o log -s "$ews_signal" "$ews_n" "$@" >out 2>err || ews_code=$?
+	killat -o log -c "${ews_where:-.}" -s "$ews_signal" "$ews_n" "$@" >out 2>err || ews_code=$?
 	test $ews_code = "$ews_want" -o $ews_code = 199 || {
 		echo >&2 "$* at $ews_n: status $ews_code" && cat err >&2
 		return 1
 	}
+}
+
+# strike_at <regexp> <signal> <n> <command>...: the same at the n-th of those changes alone that match.
+strike_at() {
+	ews_where=$1
+	shift
+	ews_struck=0
+	strike "$@" || ews_struck=$?
+	ews_where=
+	return $ews_struck
 }
 
 # points <how many> <command>...: as many of its changes, from the first to the last, on stdout, a number and one of the signals a line.
@@ -134,6 +144,32 @@ test_expect_success 'P4: a clean --all that a signal ends leaves no project half
 			}
 		done || return 1
 	done
+'
+
+test_expect_success 'P4: a run that a signal ends before its command begins leaves the session as it was, and nothing else' '
+	for where in "owner:s 1" "sessions/s/log 1" "sessions/s/bin 1" "before-1 1" "before-1 2" "before-1/ 1"; do
+		for signal in INT TERM HUP; do
+			restore work && strike_at "${where% *}" $signal "${where#* }" git-ews -C p run --log s -- touch began && sound && state_of "$ws" >got && test_cmp work.want got && test_path_is_missing "$HOME/.superqode/working/p/sessions/s/before-1" &&
+				ls "$HOME/.superqode/working/p/locks" >locks && echo quick:session:s | test_cmp - locks && test_path_is_missing p/.superqode/qe-artifacts/logs/s.log &&
+				{ test "${where#before}" = "$where" || { test_line_count = 1 err && test_grep "^note: session .s.: the command was not begun$" err; }; } && git -C p ews run s -- true || {
+				echo >&2 "$signal at $where: $(cat log)"
+				return 1
+			}
+		done
+	done
+'
+
+test_expect_success 'P4: a session that run made for that command has ended; undo brings it back' '
+	for where in "owner:k 2" "state.json 2" "sessions/k/bin 1" "before-1 1" "before-1 2"; do
+		restore fresh && strike_at "${where% *}" TERM "${where#* }" git-ews -C p run --new=k -- touch began && sound && test_must_fail git -C p ews path k && ls "$HOME/.superqode/working/p/locks" >locks && test_must_be_empty locks && { test "${where#before}" = "$where" || { test_line_count = 1 err && test_grep "^note: session .k.: the command was not begun; session .k.: ended; " err && git -C p ews undo k && git -C p ews diff --exit-code k && git -C p ews end k; }; } || {
+			echo >&2 "at $where: $(cat log err)"
+			return 1
+		}
+	done
+'
+
+test_expect_success 'P4: what an earlier command left in the session to be put back from stays' '
+	restore work && git -C p ews run --guard off s -- git -C "$PWD/p" config user.name Other && ls -d "$HOME/.superqode/working/p/sessions/s/before-1" >want && strike_at before-2 TERM 2 git-ews -C p run s -- true && ls -d "$HOME"/.superqode/working/p/sessions/s/before-* >got && test_cmp want got
 '
 
 test_expect_success 'P4: a process that the verb did not begin lives on, though it is a child: a shell became the verb' '

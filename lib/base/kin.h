@@ -6,6 +6,7 @@
 #ifndef EWS_BASE_KIN_H
 #define EWS_BASE_KIN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -24,6 +25,9 @@ struct ews_kin {
 
 /* This process. */
 void ews_kin_self(struct ews_kin *out);
+
+/* Is it this process? */
+bool ews_kin_is_self(const struct ews_kin *kin);
 
 /* The parent of a process, 0 when it can't be told. */
 pid_t ews_kin_parent(pid_t pid);

@@ -225,6 +225,30 @@ void ews_lock_note(const struct ews_lock *lock, const void *text, size_t len)
 	write_text(lock->fd, text, len);
 }
 
+void ews_lock_note_also(const struct ews_lock *lock, const char *word, const char *value)
+{
+	EWS_CLEANUP(free) char *line = ews_strfmt("%s %s\n", word, value);
+	struct stat st;
+
+	if (fstat(lock->fd, &st) < 0 || pwrite(lock->fd, line, strlen(line), st.st_size) < 0)
+		return; /* as above */
+}
+
+char *ews_lock_noted(int dir_fd, const char *name, const char *word)
+{
+	EWS_CLEANUP(free) char *before = ews_strfmt("\n%s ", word);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	const char *at;
+
+	if (ews_file_read(&text, dir_fd, name, TEXT_MAX) < 0)
+		ews_error_clear();
+	at = strstr(text.ptr, before);
+	if (!at)
+		return NULL;
+	at += strlen(before);
+	return ews_strndup(at, strcspn(at, "\n"));
+}
+
 /* By errno: may there be a lock that could not be opened, for want of descriptors or since the disk fails? Others are nobody's, or not there. */
 static bool may_be_held(void)
 {

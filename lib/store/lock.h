@@ -50,6 +50,14 @@ int ews_lock_take(struct ews_lock *out, int dir_fd, const char *name, const char
 /* Replace what stands in the file, which is for people: failing to is no failure. */
 void ews_lock_note(const struct ews_lock *lock, const void *text, size_t len);
 
+/*
+ * Add the line "<word> <value>" to it, for the program that this process may become by execve (ews_lock_list_left): likewise.
+ */
+void ews_lock_note_also(const struct ews_lock *lock, const char *word, const char *value);
+
+/* What such a line says in the file `name` beneath `dir_fd`; NULL: there is none. The caller frees it. */
+char *ews_lock_noted(int dir_fd, const char *name, const char *word);
+
 /* Does some process hold it now? A lock file that nobody holds is no lock; one that can't be looked at just now may be held, and counts. */
 bool ews_lock_is_held(int dir_fd, const char *name);
 /* The name, as people are told it, of one that is held in the project whose directory is `dir_fd`. NULL: none is. The caller frees it. */

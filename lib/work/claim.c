@@ -208,7 +208,10 @@ int ews_claim_take(struct ews_session *session, struct ews_repo *repo, const cha
 	state->keeps_nested = opts->keeps_nested;
 	state->guard_level = ews_strdup("");
 	state->guard_policy = ews_strdup("");
-	return opts->owner ? ews_session_own(session, opts->owner) : 0;
+	rc = opts->owner ? ews_session_own(session, opts->owner) : 0;
+	if (rc == 0 && opts->owner)
+		ews_lock_note_also(&session->owner_lock, EWS_OWNER_MADE, "for");
+	return rc;
 }
 
 int ews_claim_save(void *payload)

@@ -79,6 +79,17 @@ void ews_output_log_drop(struct ews_output_log *log)
 	ews_output_log_release(log);
 }
 
+void ews_output_log_drop_empty(struct ews_repo *repo, const char *name)
+{
+	EWS_CLEANUP(free) char *dir = NULL;
+	EWS_CLEANUP(fd) int fd = strchr(name, '/') ? -1 : ews_artifact_open_dir(&dir, repo, "logs");
+	struct stat st;
+
+	if (fd >= 0 && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && !st.st_size)
+		(void)unlinkat(fd, name, 0); /* best effort, as above */
+	ews_error_clear();
+}
+
 int ews_output_log_list(struct ews_strv *out, struct ews_repo *repo, const char *session_id)
 {
 	EWS_CLEANUP(free) char *place = NULL;

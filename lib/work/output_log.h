@@ -38,6 +38,9 @@ void ews_output_log_add(void *payload, const char *text, size_t len);
 /* There is nothing to be copied: remove it. */
 void ews_output_log_drop(struct ews_output_log *log);
 
+/* Remove the one of that name, of whoever left it before anything was in it; one that is not empty stays. */
+void ews_output_log_drop_empty(struct ews_repo *repo, const char *name);
+
 /* The names of all that there are of a session. */
 int ews_output_log_list(struct ews_strv *out, struct ews_repo *repo, const char *session_id);
 

@@ -17,12 +17,14 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/kin.h"
+#include "base/str.h"
 #include "store/reserve.h"
 #include "work/end.h"
 #include "work/end_step.h"
 #include "work/finding.h"
 #include "work/holding.h"
 #include "work/inuse.h"
+#include "work/output_log.h"
 #include "work/recover_project.h"
 #include "work/recover_sweep.h"
 #include "work/recover_transition.h"
@@ -42,6 +44,7 @@
 #include "work/whose.h"
 
 #define CHILDREN_MS 2000 /* that children which are at work have to end by themselves */
+#define UNBEGUN_WAIT_MS 5000 /* others may hold a session for a moment while its owner is at his own affairs */
 
 /* A directory in sessions/ without a state that can be read: a start was killed before it wrote one. */
 static bool is_stillborn(struct ews_repo *repo, const char *id)
@@ -398,8 +401,6 @@ static int bury_owner(struct ews_strv *done, struct ews_session *session)
 	bool is_collected = true;
 	int rc;
 
-	if (!ews_session_has_dead_owner(session))
-		return 0;
 	ews_strv_addf(done, "session '%s': its owner (process %ld) had died; the workspace is as he left it",
 		      session->state.id, (long)session->state.owner.pid);
 	rc = session->method->is_project ? 0 : ews_inuse_list(&users, session->state.workspace);
@@ -419,6 +420,56 @@ static int bury_owner(struct ews_strv *done, struct ews_session *session)
 	if (rc == 0 && mode)
 		rc = renew_lock(done, session, mode);
 	return rc < 0 ? rc : ews_session_disown(session);
+}
+
+/* It was made for a command that has not begun: nobody knows its name. */
+static int end_unused(struct ews_strv *done, struct ews_session *session)
+{
+	EWS_CLEANUP(end_result) struct ews_end_result result = EWS_END_RESULT_INIT;
+	int rc = ews_end(&result, session, &(struct ews_end_opts){ .force = true });
+
+	if (rc == 0 && !ews_end_is_blocked(&result))
+		ews_strv_addf(done, "session '%s': ended; 'git ews undo' brings it back", session->state.id);
+	return rc;
+}
+
+/* What stands in a lock's file proves nothing. */
+static bool is_kept_name(const char *name)
+{
+	const char *number = ews_str_after(name, EWS_OWNER_KEPT_PREFIX);
+
+	return number && *number && !number[strspn(number, "0123456789")];
+}
+
+/* We were about to run a command in it, and are still there to say that this has not begun: as after any other failure to run it. */
+static int call_command_off(const struct ews_recovery *recovery, struct ews_session *session)
+{
+	const struct ews_recover_unbegun *unbegun = recovery->unbegun;
+	struct ews_strv *done = recovery->done;
+	enum ews_holding_mode mode = ews_holding_of(session->repo, session->state.id);
+	int rc;
+
+	ews_strv_addf(done, "session '%s': the command was not begun", session->state.id);
+	rc = ews_session_log(session, "recover", "the command was not begun");
+	if (rc == 0 && unbegun->kept && is_kept_name(unbegun->kept))
+		rc = ews_file_remove_tree(session->fd, unbegun->kept);
+	if (rc == 0 && ews_findings_collect(session) < 0)
+		note_findings(done, session);
+	else if (rc == 0)
+		rc = ews_session_remove_tmp(session);
+	if (rc == 0 && mode)
+		rc = renew_lock(done, session, mode);
+	if (rc == 0)
+		rc = ews_session_disown(session);
+	return rc == 0 && unbegun->is_made ? end_unused(done, session) : rc;
+}
+
+static int settle_owner(const struct ews_recovery *recovery, struct ews_session *session)
+{
+	if (!ews_session_has_dead_owner(session))
+		return 0;
+	return recovery->unbegun && ews_kin_is_self(&session->state.owner) ? call_command_off(recovery, session)
+									   : bury_owner(recovery->done, session);
 }
 
 static int discard(const struct ews_recovery *recovery, struct ews_session *session)
@@ -465,7 +516,7 @@ static int recover_session(const struct ews_recovery *recovery, const char *id, 
 		return recover_stillborn(done, recovery->repo, id);
 	rc = ews_session_open(&session, recovery->repo, id);
 	if (rc == 0)
-		rc = ews_session_lock(&session, "recover");
+		rc = ews_session_lock_within(&session, "recover", recovery->unbegun ? UNBEGUN_WAIT_MS : 0);
 	if (rc < 0)
 		return rc;
 	if (session.state.state == EWS_STATE_STARTING) {
@@ -480,17 +531,17 @@ static int recover_session(const struct ews_recovery *recovery, const char *id, 
 	if (rc == 0)
 		rc = settle_ending(done, &session);
 	if (rc == 0 && session.state.state != EWS_STATE_ENDED)
-		rc = bury_owner(done, &session);
+		rc = settle_owner(recovery, &session);
 	if (rc == 0 && choice == EWS_RECOVER_REVERT)
 		rc = discard(recovery, &session);
 	return rc;
 }
 
 static int try_recover(struct ews_strv *done, struct ews_repo *repo, const char *id,
-		       const struct ews_recover_opts *opts)
+		       const struct ews_recover_opts *opts, const struct ews_recover_unbegun *unbegun)
 {
 	const struct ews_recovery recovery = {
-		.repo = repo, .done = done, .progress = opts->progress, .payload = opts->payload
+		.repo = repo, .done = done, .unbegun = unbegun, .progress = opts->progress, .payload = opts->payload
 	};
 	/* What is half retired would be swept for nobody's. And a lock that a killed verb left on a ref would stand in the way. */
 	int rc = *id ? 0 : ews_retire_mend(done, repo);
@@ -506,7 +557,8 @@ static int try_recover(struct ews_strv *done, struct ews_repo *repo, const char 
 	return rc < 0 ? rc : ews_recover_sweep(repo);
 }
 
-int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, const struct ews_recover_opts *opts)
+static int recover(struct ews_strv *done, struct ews_repo *repo, const char *id,
+		   const struct ews_recover_opts *opts, const struct ews_recover_unbegun *unbegun)
 {
 	int rc = ews_repo_need_dir(repo, false);
 
@@ -518,15 +570,20 @@ int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, co
 	if (rc < 0)
 		return rc;
 	ews_reserve_ease(repo->home);
-	rc = try_recover(done, repo, id, opts);
+	rc = try_recover(done, repo, id, opts, unbegun);
 	/* A quota is met before the disk is full. */
 	if (rc == EWS_ENOSPACE && ews_reserve_free(repo->home)) {
 		ews_error_clear();
-		rc = try_recover(done, repo, id, opts);
+		rc = try_recover(done, repo, id, opts, unbegun);
 	}
 	if (rc == 0)
 		ews_reserve_make(repo->home);
 	return rc;
+}
+
+int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, const struct ews_recover_opts *opts)
+{
+	return recover(done, repo, id, opts, NULL);
 }
 
 /* Its session is not there: killed before that was made, when the ended one that bore the id had left it already. */
@@ -536,6 +593,33 @@ static int give_id_back(struct ews_repo *repo, const char *id)
 	int rc = ews_repo_lock(&lock, repo, id, "recover", 0);
 
 	return rc < 0 ? rc : ews_retire_revive_last(repo, id);
+}
+
+/* The log for what the command was to print, before it is found and taken for an artifact. */
+static void drop_log(struct ews_repo *repo, const char *id, const char *name)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+
+	if (ews_session_open(&session, repo, id) == 0) {
+		ews_session_stand_in_project(&session);
+		ews_output_log_drop_empty(session.repo, name);
+	}
+	ews_error_clear(); /* best effort: it is empty */
+}
+
+/* We were the owner of session `id`. Once a command runs no signal makes another program of us: it had not begun. */
+static int recover_owned(struct ews_strv *done, struct ews_repo *repo, const char *id, int locks)
+{
+	const struct ews_recover_opts opts = { .choice = EWS_RECOVER_BEST };
+	EWS_CLEANUP(free) char *owner = ews_session_owner_lock(id);
+	EWS_CLEANUP(free) char *made = ews_lock_noted(locks, owner, EWS_OWNER_MADE);
+	EWS_CLEANUP(free) char *log = ews_lock_noted(locks, owner, EWS_OWNER_LOG);
+	EWS_CLEANUP(free) char *kept = ews_lock_noted(locks, owner, EWS_OWNER_KEPT);
+	const struct ews_recover_unbegun unbegun = { .is_made = made, .kept = kept };
+
+	if (log)
+		drop_log(repo, id, log);
+	return recover(done, repo, id, &opts, &unbegun);
 }
 
 static int recover_left(struct ews_strv *done, struct ews_repo *repo, const char *name)
@@ -550,6 +634,22 @@ static int recover_left(struct ews_strv *done, struct ews_repo *repo, const char
 	if (faccessat(repo->dir_fd, dir, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return give_id_back(repo, name);
 	return ews_recover(done, repo, name, &opts);
+}
+
+/* Sessions that we were the owner of, and what that says; they come first, since what is recovered is swept as well. */
+static int recover_all_owned(struct ews_strv *done, struct ews_repo *repo, const struct ews_strv *left, int locks)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < left->n && rc == 0; i++) {
+		const char *id = ews_session_owner_lock_id(left->items[i]);
+		EWS_CLEANUP(free) char *dir = ews_strfmt("sessions/%s", id ? id : "");
+
+		if (id && !ews_lock_is_held(locks, left->items[i]) &&
+		    faccessat(repo->dir_fd, dir, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			rc = recover_owned(done, repo, id, locks);
+	}
+	return rc;
 }
 
 int ews_recover_own(struct ews_strv *done, struct ews_repo *repo, const struct ews_kin_list *others)
@@ -568,9 +668,11 @@ int ews_recover_own(struct ews_strv *done, struct ews_repo *repo, const struct e
 		rc = ews_lock_list_left(&left, locks);
 	if (rc == 0 && left.n)
 		ews_kin_end(others, CHILDREN_MS);
+	if (rc == 0)
+		rc = recover_all_owned(done, repo, &left, locks);
 	for (size_t i = 0; i < left.n && rc == 0; i++)
 		/* Since then somebody may have taken it who has not yet said so. */
-		if (!ews_lock_is_held(locks, left.items[i]))
+		if (!ews_session_owner_lock_id(left.items[i]) && !ews_lock_is_held(locks, left.items[i]))
 			rc = recover_left(done, repo, left.items[i]);
 	/* Our place in line, and what we held for a command, have files that say it otherwise: whose are dead goes by the kernel. */
 	return rc < 0 ? rc : ews_holding_sweep(repo);

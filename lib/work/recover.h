@@ -41,7 +41,8 @@ int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, co
 /*
  * Recover what this process was at before it became the program that it is, as EWS_RECOVER_BEST: the sessions, and the
  * project itself, whose locks it held. Those of its children that are at work still are ended first, but `others`, which it had
- * when it began, and what descends from these. What it waited for, or held, as a process is free.
+ * when it began, and what descends from these. What it waited for, or held, as a process is free. A session in which it was about to
+ * run a command has no owner any more, and where it was made for that it has ended.
  */
 int ews_recover_own(struct ews_strv *done, struct ews_repo *repo, const struct ews_kin_list *others);
 

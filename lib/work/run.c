@@ -48,7 +48,8 @@
 #define SECOND_LOOK_MS 50
 #define LOCK_WAIT_MS 30000 /* others hold it for a moment only, and we have something to say */
 #define SHIM_DIR "bin" /* in the session's directory */
-#define KEPT_DIR "before-%u" /* there too: the project's config, hooks, index and so on before a command */
+#define KEPT_DIR \
+	EWS_OWNER_KEPT_PREFIX "%u" /* there too: the project's config, hooks, index and so on before a command */
 /* Where scripts don't put descriptors of their own. */
 #define LOG_FD_MIN 200
 
@@ -321,7 +322,10 @@ static int make_sandbox(struct stage *stage, const struct ews_session *session, 
 	return ews_confine_make(&stage->sandbox, session, &confine);
 }
 
-/* What an earlier command changed may still be taken back from its copies: ours get a name of their own. */
+/*
+ * What an earlier command changed may still be taken back from its copies: ours get a name of their own. Nobody else makes any while we
+ * are the owner, so that it can be noted first whose they are.
+ */
 static int set_tripwire(struct stage *stage, const struct ews_session *session)
 {
 	EWS_CLEANUP(fd) int fd = -1;
@@ -329,11 +333,22 @@ static int set_tripwire(struct stage *stage, const struct ews_session *session)
 
 	do {
 		snprintf(stage->kept, sizeof(stage->kept), KEPT_DIR, n++);
-	} while (mkdirat(session->fd, stage->kept, 0700) < 0 && errno == EEXIST);
-	fd = openat(session->fd, stage->kept, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	} while (faccessat(session->fd, stage->kept, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
+	ews_lock_note_also(&session->owner_lock, EWS_OWNER_KEPT, stage->kept);
+	if (mkdirat(session->fd, stage->kept, 0700) == 0)
+		fd = openat(session->fd, stage->kept, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return ews_error_os("cannot make '%s/%s'", session->dir, stage->kept);
 	return ews_tripwire_take_keeping(&stage->tripwire, session->repo, fd);
+}
+
+static int open_output(struct stage *stage, const struct ews_session *session)
+{
+	int rc = ews_output_log_open(&stage->output, session->repo, session->state.id);
+
+	if (rc == 0)
+		ews_lock_note_also(&session->owner_lock, EWS_OWNER_LOG, ews_path_base(stage->output.path));
+	return rc;
 }
 
 static int prepare(struct ews_run_result *out, struct stage *stage, struct ews_session *session,
@@ -350,7 +365,7 @@ static int prepare(struct ews_run_result *out, struct stage *stage, struct ews_s
 						       : ews_path_join(session->state.workspace, opts->subdir);
 	rc = make_env(stage, session, opts, cwd);
 	if (rc == 0 && opts->log)
-		rc = ews_output_log_open(&stage->output, session->repo, session->state.id);
+		rc = open_output(stage, session);
 	if (rc == 0)
 		rc = make_sandbox(stage, session, opts);
 	if (rc == 0)

@@ -10,9 +10,12 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/str.h"
 #include "store/journal.h"
 #include "work/session_name.h"
 #include "work/session_project.h"
+
+#define OWNER_PREFIX "owner:"
 
 static void swap(char **a, char **b)
 {
@@ -64,7 +67,12 @@ void ews_session_unlock(struct ews_session *session)
 
 char *ews_session_owner_lock(const char *id)
 {
-	return ews_strfmt("owner:%s", id);
+	return ews_strfmt(OWNER_PREFIX "%s", id);
+}
+
+const char *ews_session_owner_lock_id(const char *name)
+{
+	return ews_str_after(name, OWNER_PREFIX);
 }
 
 int ews_session_own(struct ews_session *session, const char *verb)

@@ -23,11 +23,22 @@ void ews_session_unlock(struct ews_session *session);
 /* The name of the lock that the owner of session `id` holds, and no session has; the caller frees it. */
 char *ews_session_owner_lock(const char *id);
 
+/* The id in such a name, borrowed from it; NULL: it is none. */
+const char *ews_session_owner_lock_id(const char *name);
+
 /*
  * Be the session's owner, for the time that a command runs in it: whoever dies as an owner leaves it
  * interrupted. The state says so once it is saved. Fails with EWS_EBUSY while it has another living owner.
  */
 int ews_session_own(struct ews_session *session, const char *verb);
+
+/*
+ * What the owner, should a signal make it another program (base/interrupt), is to know then: the line of this word in the file of his lock.
+ */
+#define EWS_OWNER_MADE "made" /* the session, "for" the command that it is to run */
+#define EWS_OWNER_LOG "log" /* the name of the log (work/output_log) that takes what that prints */
+#define EWS_OWNER_KEPT "kept" /* a directory in the session's with copies that only that command's end needs */
+#define EWS_OWNER_KEPT_PREFIX "before-" /* how its name begins; a number follows */
 
 /* Be its owner no longer, and save that. The session must be locked. */
 int ews_session_disown(struct ews_session *session);

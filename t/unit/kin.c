@@ -58,6 +58,16 @@ Test(kin, we_are_who_we_are)
 	cr_assert_eq(ews_kin_parent(self.pid), getppid());
 }
 
+Test(kin, another_is_not_we)
+{
+	struct ews_kin kin;
+
+	ews_kin_self(&kin);
+	cr_assert(ews_kin_is_self(&kin));
+	kin.start_time++;
+	cr_assert_not(ews_kin_is_self(&kin));
+}
+
 Test(kin, children_are_listed_without_theirs)
 {
 	EWS_CLEANUP(kin_list) struct ews_kin_list none = EWS_KIN_LIST_INIT;
