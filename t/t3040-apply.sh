@@ -409,19 +409,19 @@ test_expect_success 'P1: an undo leaves nothing out of a work tree whose sparse 
 
 test_expect_success 'an absolute path that a link leads to is inside, as it is for git; no link below the top is followed' '
 	test_repo aim && ln -s aim aimlink && top=$PWD/aimlink && start_ws aim by && mkdir "${ws:?}/far" && echo new >"${ws:?}/far/b.c" && echo edit >>"${ws:?}/run.sh" && ln -s "$(dirname "$ws")" wslink && inside=$PWD/wslink/by &&
-	for path in "$top/far/b.c" "$top//x/../far/./b.c" "$top/far/*.c" ":(literal)$top/far/b.c" ":(icase)$top/FAR/"; do
+	for path in "${top:?}/far/b.c" "${top:?}//x/../far/./b.c" "${top:?}/far/*.c" ":(literal)${top:?}/far/b.c" ":(icase)${top:?}/FAR/"; do
 		git -C aim ews apply --check by -- "$path" >out && test_grep " far/b.c " out && test_grep ! "run.sh" out || return 1
-	done && git -C aim ews apply --check by --prefix "$top/far" >out && test_grep " far/b.c " out && test_grep ! "run.sh" out && git -C aim ews apply --check by -- "$top" >out && test_grep " far/b.c " out && test_grep "run.sh" out &&
-	git -C "$inside" ews diff --name-only -- "$inside/run.sh" >out && echo run.sh >want && test_cmp want out && git -C "$inside" ews revert --dry-run -- "$inside/run.sh" && git -C aim ews artifact add --type log --session by --from-workspace "$inside/run.sh" && git -C aim ews snapshot create -- "$top/run.sh" &&
-	ln -s .. aim/up && ln -s aim/src srclink && mkdir other && for path in "$top/../other" "$PWD/other/run.sh" "$PWD/srclink/main.c" "$PWD/srclink/../run.shx/y" "$PWD/none/run.sh"; do
+	done && git -C aim ews apply --check by --prefix "${top:?}/far" >out && test_grep " far/b.c " out && test_grep ! "run.sh" out && git -C aim ews apply --check by -- "$top" >out && test_grep " far/b.c " out && test_grep "run.sh" out &&
+	git -C "$inside" ews diff --name-only -- "${inside:?}/run.sh" >out && echo run.sh >want && test_cmp want out && git -C "$inside" ews revert --dry-run -- "${inside:?}/run.sh" && git -C aim ews artifact add --type log --session by --from-workspace "${inside:?}/run.sh" && git -C aim ews snapshot create -- "${top:?}/run.sh" &&
+	ln -s .. aim/up && ln -s aim/src srclink && mkdir other && for path in "${top:?}/../other" "$PWD/other/run.sh" "$PWD/srclink/main.c" "$PWD/srclink/../run.shx/y" "$PWD/none/run.sh"; do
 		test_expect_code 129 git -C aim ews apply --check by -- "$path" 2>err && test_grep "is outside of" err || return 1
-	done && git -C aim ews apply --check by -- "$top/up/aim/run.sh" >out && test_grep ! "run.sh" out && git -C aim ews end by
+	done && git -C aim ews apply --check by -- "${top:?}/up/aim/run.sh" >out && test_grep ! "run.sh" out && git -C aim ews end by
 '
 
 test_expect_success 'P8: what is asked for of a session lies in its workspace, or is refused' '
 	test_repo lie && start_ws lie lie && mkdir "${ws:?}/q" && echo n >"${ws:?}/q/n" && for path in ../q/n ../../../../q q/../../q/n /q / .. "$PWD/lie/q"; do
 		test_expect_code 129 git -C lie ews apply "lie:$path" 2>err && test_grep "is outside of" err && test_path_is_missing lie/q || return 1
-	done && ln -s "$ws" lielink && for path in q ./q/n q/../q/ "$ws/q/n" "$PWD/lielink/q" "" . q/..; do
+	done && ln -s "$ws" lielink && for path in q ./q/n q/../q/ "${ws:?}/q/n" "$PWD/lielink/q" "" . q/..; do
 		git -C lie ews apply --check "lie:$path" >out && test_grep " q/n " out || return 1
 	done && git -C lie ews end lie && git -C lie ews apply --check "lie:q/n" && test_expect_code 129 git -C lie ews apply --check "lie:../q/n"
 '
