@@ -70,6 +70,11 @@ packing_ends() {
 	test ! -e p/.git/packed-refs.lock
 }
 
+test_expect_success STRACE 'P4: where an entry is about to go, and another verb finds that empty and removes it, it is made again' '
+	test_repo tidied && start_ws tidied s && echo edit >>"${ws:?}/run.sh" && { test_strace calls -P "$PWD/tidied/.git/ews" -e trace=renameat2 -e inject=renameat2:delay_enter=2000000:when=1 "$EWS_BIN/git-ews" -C tidied end s >out 2>err & } && verb=$! &&
+	test_wait_for 20 test -d tidied/.git/ews && rmdir tidied/.git/ews && wait $verb && test_path_is_missing "$ws" && git -C tidied ews undo s && git -C "$ws" status --short >out && echo " M run.sh" | test_cmp - out && git -C tidied ews end s
+'
+
 test_expect_success STRACE 'P4: whoever kills all of our processes does not leave packed-refs locked' '
 	kept p && git -C p pack-refs --all && { test_strace trace -P "$PWD/p/.git/packed-refs.new" -e trace=rename -e inject=rename:delay_enter=2000000 sh -c "cd p && timeout -s KILL 1 git-ews snapshot drop $id" >out 2>err || :; } &&
 	test_grep packed-refs.new trace && test_wait_for 10 packing_ends && git -C p ews recover --all && git -C p pack-refs --all && test_must_fail git -C p rev-parse -q --verify "$ref" && test_path_is_missing p/.git/packed-refs.new

@@ -24,6 +24,7 @@
 #include "store/linked.h"
 
 #define BESIDE "ews"
+#define MAKE_TRIES 16
 #define ENTRIES "worktrees"
 #define LINK_BYTES_MAX (64 * EWS_KIB)
 #define CONFIG_BYTES_MAX (16 * EWS_MIB)
@@ -108,16 +109,39 @@ static int write_links(const struct ews_place *place, int entry_fd)
 	return rc;
 }
 
+/*
+ * Do with `put` what gives the directory `where`, which is made, a name; its descriptor goes to `out`. Whoever finds it empty may
+ * remove it until then, as tidy() does, a sweep of trash, and git: it is made again.
+ */
+static int put_into(int *out, const struct ews_place *place, const char *where,
+		    int (*put)(const struct ews_place *place, int dir_fd, const void *payload), const void *payload)
+{
+	int rc = EWS_ENOTFOUND;
+
+	for (int tries = 0; rc == EWS_ENOTFOUND && tries < MAKE_TRIES; tries++) {
+		EWS_CLEANUP(fd) int fd = make_sub(place, place->common_fd, where);
+
+		rc = fd < 0 ? fd : put(place, fd, payload);
+		if (rc == 0)
+			*out = ews_steal_fd(&fd);
+	}
+	return rc;
+}
+
+static int make_own(const struct ews_place *place, int dir_fd, const void *payload)
+{
+	(void)payload;
+	return mkdirat(dir_fd, place->id, 0777) < 0 ? ews_error_os("cannot make '%s'", place->id) : 0;
+}
+
 static int write_entry(const struct ews_place *place, const struct ews_gitstate *state)
 {
-	EWS_CLEANUP(fd) int beside = make_sub(place, place->common_fd, BESIDE);
+	EWS_CLEANUP(fd) int beside = -1;
 	EWS_CLEANUP(fd) int fd = -1;
-	int rc;
+	int rc = put_into(&beside, place, BESIDE, make_own, NULL);
 
-	if (beside < 0)
-		return beside;
-	if (mkdirat(beside, place->id, 0777) < 0)
-		return ews_error_os("cannot make the worktree entry '%s'", place->id);
+	if (rc < 0)
+		return ews_error_wrap("cannot make the worktree entry '%s'", place->id);
 	fd = ews_dir_open_beneath(beside, place->id);
 	if (fd < 0)
 		return fd;
@@ -154,6 +178,11 @@ static int prepare(const struct ews_place *place, int workspace_fd, const struct
 	return rc < 0 ? rc : ews_sync_finish(&group);
 }
 
+static int rename_own(const struct ews_place *place, int dir_fd, const void *from_fd)
+{
+	return ews_file_rename_new(*(const int *)from_fd, place->id, dir_fd, place->id);
+}
+
 /* One rename between the two places, made durable on both sides. */
 static int move_entry(const struct ews_place *place, const char *from, const char *to)
 {
@@ -163,10 +192,7 @@ static int move_entry(const struct ews_place *place, const char *from, const cha
 
 	if (from_fd < 0)
 		return from_fd;
-	to_fd = make_sub(place, place->common_fd, to);
-	if (to_fd < 0)
-		return to_fd;
-	rc = ews_file_rename_new(from_fd, place->id, to_fd, place->id);
+	rc = put_into(&to_fd, place, to, rename_own, &from_fd);
 	if (rc == 0)
 		rc = ews_file_sync_dir(to_fd);
 	return rc < 0 ? rc : ews_file_sync_dir(from_fd);
