@@ -70,6 +70,10 @@ packing_ends() {
 	test ! -e p/.git/packed-refs.lock
 }
 
+test_expect_success STRACE 'P4: a ref of ours that another verb removes, with its directory, before it can be locked has gone' '
+	test_repo locked && kept locked && slowly openat "$PWD/locked/.git/$ref.lock" git -C locked ews snapshot drop "$id" && test_wait_for 10 grep -q "$id.lock" trace && git -C locked update-ref -d "$ref" && test_path_is_missing "locked/.git/${ref%/*}" && test_must_fail wait $pid && test_grep "moved meanwhile" slow.err
+'
+
 test_expect_success STRACE 'P4: where an entry is about to go, and another verb finds that empty and removes it, it is made again' '
 	test_repo tidied && start_ws tidied s && echo edit >>"${ws:?}/run.sh" && { test_strace calls -P "$PWD/tidied/.git/ews" -e trace=renameat2 -e inject=renameat2:delay_enter=2000000:when=1 "$EWS_BIN/git-ews" -C tidied end s >out 2>err & } && verb=$! &&
 	test_wait_for 20 test -d tidied/.git/ews && rmdir tidied/.git/ews && wait $verb && test_path_is_missing "$ws" && git -C tidied ews undo s && git -C "$ws" status --short >out && echo " M run.sh" | test_cmp - out && git -C tidied ews end s

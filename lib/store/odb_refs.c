@@ -735,6 +735,11 @@ int ews_odb_drop_ref(struct ews_odb *odb, const char *name, const struct ews_oid
 	if (!ews_odb_is_ref_name(name) || access(path, F_OK) < 0 || is_logged(odb, name))
 		return 1;
 	rc = make_lock(&fd, lock);
+	if (rc == EWS_ENOTFOUND) {
+		/* Another process has just removed it, and its directory with it. */
+		ews_error_clear();
+		return 1;
+	}
 	if (rc < 0)
 		return ews_error_wrap("cannot move the ref '%s'", name);
 	rc = remove_value(odb, path, name, from);
