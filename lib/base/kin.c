@@ -64,12 +64,17 @@ void ews_kin_self(struct ews_kin *out)
 	(void)snprintf(out->boot_id, sizeof(out->boot_id), "%s", boot.ptr);
 }
 
+bool ews_kin_is_same(const struct ews_kin *a, const struct ews_kin *b)
+{
+	return a->pid == b->pid && a->start_time == b->start_time && !strcmp(a->boot_id, b->boot_id);
+}
+
 bool ews_kin_is_self(const struct ews_kin *kin)
 {
 	struct ews_kin self;
 
 	ews_kin_self(&self);
-	return kin->pid == self.pid && kin->start_time == self.start_time && !strcmp(kin->boot_id, self.boot_id);
+	return ews_kin_is_same(kin, &self);
 }
 
 pid_t ews_kin_parent(pid_t pid)

@@ -26,7 +26,9 @@ struct ews_kin {
 /* This process. */
 void ews_kin_self(struct ews_kin *out);
 
-/* Is it this process? */
+/* Is it one process? Numbers are given away again. */
+bool ews_kin_is_same(const struct ews_kin *a, const struct ews_kin *b);
+/* Is it this one? */
 bool ews_kin_is_self(const struct ews_kin *kin);
 
 /* The parent of a process, 0 when it can't be told. */

@@ -282,13 +282,16 @@ char *ews_lock_find_held(int dir_fd)
 static bool is_left(int dir_fd, const char *name, const struct ews_kin *self)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	struct ews_kin holder = EWS_KIN_INIT;
 	unsigned long long start;
-	char boot[EWS_BOOT_ID_MAX];
 	long pid;
 
-	return ews_file_read(&text, dir_fd, name, TEXT_MAX) == 0 &&
-	       sscanf(text.ptr, "pid %ld\nstart %llu\nboot %63s\n", &pid, &start, boot) == 3 &&
-	       pid == (long)self->pid && start == self->start_time && !strcmp(boot, self->boot_id);
+	if (ews_file_read(&text, dir_fd, name, TEXT_MAX) < 0 ||
+	    sscanf(text.ptr, "pid %ld\nstart %llu\nboot %63s\n", &pid, &start, holder.boot_id) != 3)
+		return false;
+	holder.pid = (pid_t)pid;
+	holder.start_time = start;
+	return ews_kin_is_same(&holder, self);
 }
 
 int ews_lock_list_left(struct ews_strv *out, int dir_fd)

@@ -579,6 +579,12 @@ static bool is_logged(struct ews_odb *odb, const char *name)
 	return is_wanted || access(log, F_OK) == 0;
 }
 
+/* Who finds that it moved says so by himself. */
+static int fail_to_move(int rc, const char *name)
+{
+	return rc == EWS_ESTALE ? rc : ews_error_wrap("cannot move the ref '%s'", name);
+}
+
 /* Make the lock, waiting for who holds it. */
 static int make_lock(int *out, const char *lock)
 {
@@ -659,13 +665,13 @@ int ews_odb_make_ref(struct ews_odb *odb, const char *name, const struct ews_oid
 		return 1;
 	}
 	if (rc < 0)
-		return ews_error_wrap("cannot move the ref '%s'", name);
+		return fail_to_move(rc, name);
 	rc = ews_sharing_apply(ews_odb_sharing(odb), fd);
 	if (rc == 0)
 		rc = settle_lock(&fd, lock, path, odb, name, to);
 	if (rc < 0) {
 		(void)unlink(lock); /* best effort: the failure above is the news */
-		return rc == EWS_ESTALE ? rc : ews_error_wrap("cannot move the ref '%s'", name);
+		return fail_to_move(rc, name);
 	}
 	return ews_sync_current() ? 0 : ews_odb_sync_ref(odb, name);
 }
@@ -741,18 +747,18 @@ int ews_odb_drop_ref(struct ews_odb *odb, const char *name, const struct ews_oid
 		return 1;
 	}
 	if (rc < 0)
-		return ews_error_wrap("cannot move the ref '%s'", name);
+		return fail_to_move(rc, name);
 	rc = remove_value(odb, path, name, from);
 	(void)unlink(lock); /* best effort: what stays there is swept */
 	if (rc < 0)
-		return rc == EWS_ESTALE ? rc : ews_error_wrap("cannot move the ref '%s'", name);
+		return fail_to_move(rc, name);
 	if (rc == 0)
 		wait_for_packing(odb->common_dir);
 	/* It is gone from its file: who can't tell whether it is packed as well must not say that it moved. */
 	if (rc == 0)
 		rc = find_packed(&packed, odb->common_dir, name);
 	if (rc != 0)
-		return rc < 0 ? ews_error_wrap("cannot move the ref '%s'", name) : 1;
+		return rc < 0 ? fail_to_move(rc, name) : 1;
 	remove_empty_dirs(odb->common_dir, name);
 	return ews_odb_sync_ref(odb, name);
 }
@@ -797,11 +803,11 @@ int ews_odb_ref_point(struct ews_odb *odb, const char *name, const struct ews_oi
 	assert(ews_odb_is_ref_name(name) && ews_odb_is_ref_name(target));
 	rc = make_lock_and_dir(&fd, lock, odb, name);
 	if (rc < 0)
-		return ews_error_wrap("cannot move the ref '%s'", name);
+		return fail_to_move(rc, name);
 	rc = settle_target(&fd, lock, path, odb, name, from, target);
 	if (rc < 0) {
 		(void)unlink(lock); /* best effort: the failure above is the news */
-		return rc == EWS_ESTALE ? rc : ews_error_wrap("cannot move the ref '%s'", name);
+		return fail_to_move(rc, name);
 	}
 	return ews_odb_sync_ref(odb, name);
 }
