@@ -587,4 +587,9 @@ test_expect_success 'P4: what goes is kept anew where an object of that content 
 	done
 '
 
+test_expect_success 'P4: nor is what the base has taken for kept when it goes: its object may be empty, too' '
+	test_repo from && echo "precious to all" >from/f && start_ws from s && rm "${ws:?}/f" && git -C from ews snapshot create s >id && git -C from ews revert s && test_path_is_file "${ws:?}/f" && empty_object from "$ws" &&
+	git -C from ews revert --to "$(cat id)" s && test_path_is_missing "${ws:?}/f" && git -C from ews undo s && echo "precious to all" | test_cmp - "${ws:?}/f"
+'
+
 test_done
