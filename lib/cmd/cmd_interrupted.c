@@ -13,7 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 #include "store/config_user.h"
-#include "work/recover.h"
+#include "work/recover_self.h"
 
 static const char *const usage[] = {
 	"git ews interrupted [--unended] <pid>[,<pid>...] <signal>",
@@ -29,7 +29,7 @@ static int take_care(struct ews_strv *done, struct ews_cmd_ctx *ctx, const char 
 	if (rc == 0)
 		rc = ews_repo_open_at(&ctx->repo, ctx->cwd, home);
 	ews_kin_list_read(&list, others);
-	return rc < 0 ? rc : ews_recover_own(done, ctx->repo, &list);
+	return rc < 0 ? rc : ews_recover_self(done, ctx->repo, &list);
 }
 
 static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)

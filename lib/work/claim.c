@@ -208,8 +208,10 @@ int ews_claim_take(struct ews_session *session, struct ews_repo *repo, const cha
 	state->keeps_nested = opts->keeps_nested;
 	state->guard_level = ews_strdup("");
 	state->guard_policy = ews_strdup("");
-	rc = opts->owner ? ews_session_own(session, opts->owner) : 0;
-	if (rc == 0 && opts->owner)
+	if (!opts->owner)
+		return 0;
+	rc = ews_session_own(session, opts->owner);
+	if (rc == 0)
 		ews_lock_note_also(&session->owner_lock, EWS_OWNER_MADE, "for");
 	return rc;
 }

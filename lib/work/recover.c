@@ -13,18 +13,13 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/kin.h"
-#include "base/str.h"
 #include "store/reserve.h"
 #include "work/end.h"
 #include "work/end_step.h"
-#include "work/finding.h"
 #include "work/holding.h"
-#include "work/inuse.h"
-#include "work/output_log.h"
+#include "work/recover_owner.h"
 #include "work/recover_project.h"
 #include "work/recover_sweep.h"
 #include "work/recover_transition.h"
@@ -33,7 +28,6 @@
 #include "work/revert.h"
 #include "work/round.h"
 #include "work/session_lock.h"
-#include "work/session_log.h"
 #include "work/session_name.h"
 #include "work/session_open.h"
 #include "work/session_place.h"
@@ -43,7 +37,6 @@
 #include "work/undo.h"
 #include "work/whose.h"
 
-#define CHILDREN_MS 2000 /* that children which are at work have to end by themselves */
 #define UNBEGUN_WAIT_MS 5000 /* others may hold a session for a moment while its owner is at his own affairs */
 
 /* A directory in sessions/ without a state that can be read: a start was killed before it wrote one. */
@@ -371,107 +364,6 @@ static int settle_ending(struct ews_strv *done, struct ews_session *session)
 	return rc;
 }
 
-/* They wait on where they are, and readers see them there. */
-static void note_findings(struct ews_strv *done, const struct ews_session *session)
-{
-	ews_strv_addf(done, "session '%s': its findings could not be taken over: %s", session->state.id,
-		      ews_error_message());
-	ews_error_clear();
-}
-
-/* What a dead owner held was anybody's since: the session has it again, unless somebody has taken it. */
-static int renew_lock(struct ews_strv *done, struct ews_session *session, enum ews_holding_mode mode)
-{
-	int rc = ews_holding_take_usual(session, mode);
-
-	if (rc != EWS_EBUSY)
-		return rc;
-	ews_strv_addf(done, "session '%s': its %s lock is released: %s", session->state.id, ews_holding_word(mode),
-		      ews_error_message());
-	ews_error_clear();
-	rc = ews_holding_drop(session->repo, session->state.id);
-	return rc < 0 ? rc : 0;
-}
-
-/* Whoever ran a command in it was killed: what there is goes on without him. */
-static int bury_owner(struct ews_strv *done, struct ews_session *session)
-{
-	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
-	enum ews_holding_mode mode = ews_holding_of(session->repo, session->state.id);
-	bool is_collected = true;
-	int rc;
-
-	ews_strv_addf(done, "session '%s': its owner (process %ld) had died; the workspace is as he left it",
-		      session->state.id, (long)session->state.owner.pid);
-	rc = session->method->is_project ? 0 : ews_inuse_list(&users, session->state.workspace);
-	for (size_t i = 0; i < users.n; i++)
-		ews_strv_addf(done, "session '%s': still at work in it: %s", session->state.id, users.items[i]);
-	if (rc == 0)
-		rc = ews_session_log(session, "recover", "its owner had died");
-	if (rc == 0)
-		is_collected = ews_findings_collect(session) == 0;
-	if (!is_collected)
-		note_findings(done, session);
-	if (rc == 0 && ews_session_log_take_said(NULL, session) < 0)
-		ews_error_clear(); /* readers see it where it is */
-	/* What still runs may want its files. */
-	if (rc == 0 && is_collected && !users.n)
-		rc = ews_session_remove_tmp(session);
-	if (rc == 0 && mode)
-		rc = renew_lock(done, session, mode);
-	return rc < 0 ? rc : ews_session_disown(session);
-}
-
-/* It was made for a command that has not begun: nobody knows its name. */
-static int end_unused(struct ews_strv *done, struct ews_session *session)
-{
-	EWS_CLEANUP(end_result) struct ews_end_result result = EWS_END_RESULT_INIT;
-	int rc = ews_end(&result, session, &(struct ews_end_opts){ .force = true });
-
-	if (rc == 0 && !ews_end_is_blocked(&result))
-		ews_strv_addf(done, "session '%s': ended; 'git ews undo' brings it back", session->state.id);
-	return rc;
-}
-
-/* What stands in a lock's file proves nothing. */
-static bool is_kept_name(const char *name)
-{
-	const char *number = ews_str_after(name, EWS_OWNER_KEPT_PREFIX);
-
-	return number && *number && !number[strspn(number, "0123456789")];
-}
-
-/* We were about to run a command in it, and are still there to say that this has not begun: as after any other failure to run it. */
-static int call_command_off(const struct ews_recovery *recovery, struct ews_session *session)
-{
-	const struct ews_recover_unbegun *unbegun = recovery->unbegun;
-	struct ews_strv *done = recovery->done;
-	enum ews_holding_mode mode = ews_holding_of(session->repo, session->state.id);
-	int rc;
-
-	ews_strv_addf(done, "session '%s': the command was not begun", session->state.id);
-	rc = ews_session_log(session, "recover", "the command was not begun");
-	if (rc == 0 && unbegun->kept && is_kept_name(unbegun->kept))
-		rc = ews_file_remove_tree(session->fd, unbegun->kept);
-	if (rc == 0 && ews_findings_collect(session) < 0)
-		note_findings(done, session);
-	else if (rc == 0)
-		rc = ews_session_remove_tmp(session);
-	if (rc == 0 && mode)
-		rc = renew_lock(done, session, mode);
-	if (rc == 0)
-		rc = ews_session_disown(session);
-	return rc == 0 && unbegun->is_made ? end_unused(done, session) : rc;
-}
-
-static int settle_owner(const struct ews_recovery *recovery, struct ews_session *session)
-{
-	if (!ews_session_has_dead_owner(session))
-		return 0;
-	return recovery->unbegun && ews_kin_is_self(&session->state.owner) ? call_command_off(recovery, session)
-									   : bury_owner(recovery->done, session);
-}
-
 static int discard(const struct ews_recovery *recovery, struct ews_session *session)
 {
 	EWS_CLEANUP(revert_result) struct ews_revert_result reverted = EWS_REVERT_RESULT_INIT;
@@ -531,17 +423,17 @@ static int recover_session(const struct ews_recovery *recovery, const char *id, 
 	if (rc == 0)
 		rc = settle_ending(done, &session);
 	if (rc == 0 && session.state.state != EWS_STATE_ENDED)
-		rc = settle_owner(recovery, &session);
+		rc = ews_recover_owner(recovery, &session);
 	if (rc == 0 && choice == EWS_RECOVER_REVERT)
 		rc = discard(recovery, &session);
 	return rc;
 }
 
 static int try_recover(struct ews_strv *done, struct ews_repo *repo, const char *id,
-		       const struct ews_recover_opts *opts, const struct ews_recover_unbegun *unbegun)
+		       const struct ews_recover_opts *opts)
 {
 	const struct ews_recovery recovery = {
-		.repo = repo, .done = done, .unbegun = unbegun, .progress = opts->progress, .payload = opts->payload
+		.repo = repo, .done = done, .unbegun = opts->unbegun, .progress = opts->progress, .payload = opts->payload
 	};
 	/* What is half retired would be swept for nobody's. And a lock that a killed verb left on a ref would stand in the way. */
 	int rc = *id ? 0 : ews_retire_mend(done, repo);
@@ -557,8 +449,7 @@ static int try_recover(struct ews_strv *done, struct ews_repo *repo, const char 
 	return rc < 0 ? rc : ews_recover_sweep(repo);
 }
 
-static int recover(struct ews_strv *done, struct ews_repo *repo, const char *id,
-		   const struct ews_recover_opts *opts, const struct ews_recover_unbegun *unbegun)
+int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, const struct ews_recover_opts *opts)
 {
 	int rc = ews_repo_need_dir(repo, false);
 
@@ -570,110 +461,13 @@ static int recover(struct ews_strv *done, struct ews_repo *repo, const char *id,
 	if (rc < 0)
 		return rc;
 	ews_reserve_ease(repo->home);
-	rc = try_recover(done, repo, id, opts, unbegun);
+	rc = try_recover(done, repo, id, opts);
 	/* A quota is met before the disk is full. */
 	if (rc == EWS_ENOSPACE && ews_reserve_free(repo->home)) {
 		ews_error_clear();
-		rc = try_recover(done, repo, id, opts, unbegun);
+		rc = try_recover(done, repo, id, opts);
 	}
 	if (rc == 0)
 		ews_reserve_make(repo->home);
 	return rc;
-}
-
-int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, const struct ews_recover_opts *opts)
-{
-	return recover(done, repo, id, opts, NULL);
-}
-
-/* Its session is not there: killed before that was made, when the ended one that bore the id had left it already. */
-static int give_id_back(struct ews_repo *repo, const char *id)
-{
-	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	int rc = ews_repo_lock(&lock, repo, id, "recover", 0);
-
-	return rc < 0 ? rc : ews_retire_revive_last(repo, id);
-}
-
-/* The log for what the command was to print, before it is found and taken for an artifact. */
-static void drop_log(struct ews_repo *repo, const char *id, const char *name)
-{
-	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
-
-	if (ews_session_open(&session, repo, id) == 0) {
-		ews_session_stand_in_project(&session);
-		ews_output_log_drop_empty(session.repo, name);
-	}
-	ews_error_clear(); /* best effort: it is empty */
-}
-
-/* We were the owner of session `id`. Once a command runs no signal makes another program of us: it had not begun. */
-static int recover_owned(struct ews_strv *done, struct ews_repo *repo, const char *id, int locks)
-{
-	const struct ews_recover_opts opts = { .choice = EWS_RECOVER_BEST };
-	EWS_CLEANUP(free) char *owner = ews_session_owner_lock(id);
-	EWS_CLEANUP(free) char *made = ews_lock_noted(locks, owner, EWS_OWNER_MADE);
-	EWS_CLEANUP(free) char *log = ews_lock_noted(locks, owner, EWS_OWNER_LOG);
-	EWS_CLEANUP(free) char *kept = ews_lock_noted(locks, owner, EWS_OWNER_KEPT);
-	const struct ews_recover_unbegun unbegun = { .is_made = made, .kept = kept };
-
-	if (log)
-		drop_log(repo, id, log);
-	return recover(done, repo, id, &opts, &unbegun);
-}
-
-static int recover_left(struct ews_strv *done, struct ews_repo *repo, const char *name)
-{
-	const struct ews_recover_opts opts = { .choice = EWS_RECOVER_BEST };
-	EWS_CLEANUP(free) char *dir = ews_strfmt("sessions/%s", name);
-
-	if (ews_session_check_id(name) < 0) {
-		ews_error_clear();
-		return ews_recover(done, repo, "", &opts);
-	}
-	if (faccessat(repo->dir_fd, dir, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-		return give_id_back(repo, name);
-	return ews_recover(done, repo, name, &opts);
-}
-
-/* Sessions that we were the owner of, and what that says; they come first, since what is recovered is swept as well. */
-static int recover_all_owned(struct ews_strv *done, struct ews_repo *repo, const struct ews_strv *left, int locks)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < left->n && rc == 0; i++) {
-		const char *id = ews_session_owner_lock_id(left->items[i]);
-		EWS_CLEANUP(free) char *dir = ews_strfmt("sessions/%s", id ? id : "");
-
-		if (id && !ews_lock_is_held(locks, left->items[i]) &&
-		    faccessat(repo->dir_fd, dir, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-			rc = recover_owned(done, repo, id, locks);
-	}
-	return rc;
-}
-
-int ews_recover_own(struct ews_strv *done, struct ews_repo *repo, const struct ews_kin_list *others)
-{
-	EWS_CLEANUP(strv) struct ews_strv left = EWS_STRV_INIT;
-	EWS_CLEANUP(fd) int locks = -1;
-	int rc = ews_repo_need_dir(repo, false);
-
-	if (rc == 0)
-		rc = locks = ews_dir_open_beneath(repo->dir_fd, EWS_LOCKS);
-	if (rc == EWS_ENOTFOUND) {
-		ews_error_clear();
-		return 0; /* nothing had begun */
-	}
-	if (rc >= 0)
-		rc = ews_lock_list_left(&left, locks);
-	if (rc == 0 && left.n)
-		ews_kin_end(others, CHILDREN_MS);
-	if (rc == 0)
-		rc = recover_all_owned(done, repo, &left, locks);
-	for (size_t i = 0; i < left.n && rc == 0; i++)
-		/* Since then somebody may have taken it who has not yet said so. */
-		if (!ews_session_owner_lock_id(left.items[i]) && !ews_lock_is_held(locks, left.items[i]))
-			rc = recover_left(done, repo, left.items[i]);
-	/* Our place in line, and what we held for a command, have files that say it otherwise: whose are dead goes by the kernel. */
-	return rc < 0 ? rc : ews_holding_sweep(repo);
 }

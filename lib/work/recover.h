@@ -6,7 +6,6 @@
 #ifndef EWS_WORK_RECOVER_H
 #define EWS_WORK_RECOVER_H
 
-#include "base/kin.h"
 #include "base/progress_fn.h"
 #include "work/session.h"
 
@@ -16,8 +15,11 @@ enum ews_recover_choice {
 	EWS_RECOVER_REVERT, /* revert and discard: the workspace back to base, then ended */
 };
 
+struct ews_recover_unbegun;
+
 struct ews_recover_opts {
 	enum ews_recover_choice choice;
+	const struct ews_recover_unbegun *unbegun; /* what this process was about to run in the session; NULL: nothing */
 	ews_progress_fn progress;
 	void *payload;
 };
@@ -37,13 +39,5 @@ int ews_recover_elsewhere(struct ews_strv *out, struct ews_repo *repo);
  * was done is added to `done`, a sentence each. Doing it twice is as doing it once.
  */
 int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, const struct ews_recover_opts *opts);
-
-/*
- * Recover what this process was at before it became the program that it is, as EWS_RECOVER_BEST: the sessions, and the
- * project itself, whose locks it held. Those of its children that are at work still are ended first, but `others`, which it had
- * when it began, and what descends from these. What it waited for, or held, as a process is free. A session in which it was about to
- * run a command has no owner any more, and where it was made for that it has ended.
- */
-int ews_recover_own(struct ews_strv *done, struct ews_repo *repo, const struct ews_kin_list *others);
 
 #endif

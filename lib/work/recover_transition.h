@@ -11,13 +11,9 @@
 #include "base/progress_fn.h"
 #include "work/undo.h"
 
-/* A recovery at work. All of it is lent. */
-/* A command in a session that its owner, this process, had not begun when a signal ended that. */
-struct ews_recover_unbegun {
-	bool is_made; /* the session, for it */
-	char *kept; /* the directory in the session's with copies made for it; NULL: none */
-};
+struct ews_recover_unbegun;
 
+/* A recovery at work. All of it is lent. */
 struct ews_recovery {
 	struct ews_repo *repo;
 	struct ews_strv *done; /* gets what was done, a sentence each */
