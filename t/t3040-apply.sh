@@ -381,6 +381,11 @@ test_expect_success 'P2: a read-only directory of the project that could not be 
 	git -C shut ews apply w && test "$(stat -c %a shut/ro)" = 555 && test_grep z shut/ro/r
 '
 
+test_expect_success 'P2: likewise one whose name needs escapes' '
+	test_repo esc && dir=$(printf "r\\\\o\nx") && mkdir "esc/${dir:?}" && echo r >"esc/${dir:?}/r" && git -C esc add -A && git -C esc commit -qm ro && start_ws esc esc && echo z >>"${ws:?}/${dir:?}/r" && chmod 555 "esc/${dir:?}" && "$EWS_SRC/t/lister" -m -x .git esc >before &&
+	test_expect_code 128 test_strace trace -P "$PWD/esc/${dir:?}" -e trace=fchmod -e inject=fchmod:error=EIO:when=2 git -C esc ews apply esc 2>err && test_grep INJECTED trace && test_grep "could not be written: cannot set its mode back" err && test "$(stat -c %a "esc/${dir:?}")" = 555 && "$EWS_SRC/t/lister" -m -x .git esc >after && test_cmp before after && git -C esc ews recover --all 2>err && test_grep "nothing is interrupted" err
+'
+
 test_expect_success 'a commit on a branch that is a symbolic ref is taken back from what that leads to' '
 	test_repo symbolic && git -C symbolic symbolic-ref refs/heads/link refs/heads/main && git -C symbolic symbolic-ref HEAD refs/heads/link && git -C symbolic for-each-ref refs/heads >before && start_ws symbolic w && echo work >>"${ws:?}/src/main.c" &&
 	git -C symbolic ews apply --commit -m work w && git -C symbolic log -1 --format=%s main >out && echo work >want && test_cmp want out && git -C symbolic ews undo && git -C symbolic for-each-ref refs/heads >after && test_cmp before after && test "$(git -C symbolic symbolic-ref refs/heads/link)" = refs/heads/main &&

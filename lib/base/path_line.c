@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/buf.h"
+#include "base/error.h"
 #include "base/path.h"
 
 void ews_path_line_add(struct ews_strv *list, const char *path, const char *words)
@@ -39,6 +39,25 @@ void ews_path_line_addf(struct ews_strv *list, const char *path, const char *fmt
 	ews_buf_vaddf(&words, fmt, args);
 	va_end(args);
 	ews_path_line_add(list, path, words.ptr);
+}
+
+const char *ews_path_line_split(struct ews_buf *path, const char *line)
+{
+	size_t len = strcspn(line, "\t"), before = path->len;
+
+	if (ews_path_unescape(path, line, len) < 0) {
+		ews_error_clear();
+		ews_buf_truncate(path, before);
+		ews_buf_add(path, line, len);
+	}
+	return ews_path_line_words(line);
+}
+
+const char *ews_path_line_words(const char *line)
+{
+	size_t len = strcspn(line, "\t");
+
+	return line[len] ? line + len + 1 : line + len;
 }
 
 bool ews_path_line_has(const struct ews_strv *list, const char *path)

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 #include "cmd/render_diff.h"
@@ -169,7 +170,7 @@ static bool name_closed(cJSON *object, struct ews_cmd_ctx *ctx, const struct ews
 
 	for (i = 0; i < closed->n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf id = EWS_BUF_INIT;
-		const char *why = ews_render_split(&id, closed->items[i]);
+		const char *why = ews_path_line_split(&id, closed->items[i]);
 
 		if (only && strcmp(id.ptr, only) != 0)
 			continue;

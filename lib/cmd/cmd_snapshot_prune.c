@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path_line.h"
 #include "base/str.h"
 #include "cmd/cmd_snapshot.h"
 #include "cmd/progress.h"
@@ -187,7 +188,7 @@ static int verify_named(struct verifying *v, const struct ews_strv *words)
 	v->verify = ews_verify_new(v->ctx->repo);
 	for (i = 0; i < snapshots.damaged.n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf ref = EWS_BUF_INIT;
-		const char *why = ews_render_split(&ref, snapshots.damaged.items[i]);
+		const char *why = ews_path_line_split(&ref, snapshots.damaged.items[i]);
 
 		show_unreadable(v, ref.ptr, why);
 	}

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "cmd/pager.h"
 #include "cmd/render_diff.h"
 #include "cmd/render_path.h"
@@ -18,7 +19,7 @@ static int set_error(const struct ews_apply_result *result)
 	const struct ews_strv *conflicts = &result->merge.conflicts;
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf quoted = EWS_BUF_INIT;
-	const char *why = ews_render_split(&path, conflicts->items[0]);
+	const char *why = ews_path_line_split(&path, conflicts->items[0]);
 
 	ews_path_quote(&quoted, path.ptr);
 	if (conflicts->n == 1)
@@ -106,7 +107,7 @@ static void say_drift(const struct ews_cmd_ctx *ctx, const struct ews_strv *drif
 	for (i = 0; i < drift->n && !ctx->json; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 		EWS_CLEANUP(buf) struct ews_buf line = EWS_BUF_INIT;
-		const char *what = ews_render_split(&path, drift->items[i]);
+		const char *what = ews_path_line_split(&path, drift->items[i]);
 
 		ews_path_quote(&line, path.ptr);
 		ews_buf_addf(&line, ": %s", what);

@@ -44,22 +44,10 @@ void ews_render_paths(cJSON *object, const char *key, const struct ews_strv *pat
 		cJSON_AddItemToArray(array, bytes_node(paths->items[i]));
 }
 
-const char *ews_render_split(struct ews_buf *path, const char *line)
-{
-	size_t len = strcspn(line, "\t");
-
-	if (ews_path_unescape(path, line, len) < 0) {
-		ews_error_clear();
-		ews_buf_truncate(path, 0);
-		ews_buf_add(path, line, len);
-	}
-	return line[len] ? line + len + 1 : line + len;
-}
-
 const char *ews_render_split_quoted(struct ews_buf *out, const char *line)
 {
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-	const char *text = ews_render_split(&path, line);
+	const char *text = ews_path_line_split(&path, line);
 
 	ews_path_quote(out, path.ptr);
 	return text;
@@ -72,7 +60,7 @@ void ews_render_reasons(cJSON *object, const char *key, const char *word, const 
 
 	for (i = 0; i < lines->n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-		const char *text = ews_render_split(&path, lines->items[i]);
+		const char *text = ews_path_line_split(&path, lines->items[i]);
 		cJSON *item = cJSON_CreateObject();
 
 		ews_json_add_path(item, "path", path.ptr);
@@ -161,7 +149,7 @@ void ews_render_reasons_talk(const struct ews_cmd_ctx *ctx, const char *before, 
 	for (i = 0; i < lines->n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 		EWS_CLEANUP(buf) struct ews_buf quoted = EWS_BUF_INIT;
-		const char *text = ews_render_split(&path, lines->items[i]);
+		const char *text = ews_path_line_split(&path, lines->items[i]);
 
 		ews_path_quote(&quoted, path.ptr);
 		ews_cmd_warn(ctx, "%s: %s (%s)", before, quoted.ptr, text);
@@ -174,7 +162,7 @@ void ews_render_kept_talk(const struct ews_cmd_ctx *ctx, const char *before, con
 	size_t ignored = 0;
 
 	for (size_t i = 0; i < lines->n; i++) {
-		if (!strcmp(strrchr(lines->items[i], '\t') + 1, ews_skip_word(EWS_SKIP_IGNORED)))
+		if (!strcmp(ews_path_line_words(lines->items[i]), ews_skip_word(EWS_SKIP_IGNORED)))
 			ignored++;
 		else
 			ews_strv_add(&others, lines->items[i]);

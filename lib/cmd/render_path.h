@@ -18,9 +18,6 @@
  */
 void ews_render_paths(cJSON *object, const char *key, const struct ews_strv *paths);
 
-/* Take "<escaped path>\t<text>" apart: appends the path, gives the text. What can't be read stands for itself. */
-const char *ews_render_split(struct ews_buf *path, const char *line);
-
 /* Append the path of such a line, quoted as git quotes it, and give its text. */
 const char *ews_render_split_quoted(struct ews_buf *out, const char *line);
 

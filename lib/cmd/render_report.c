@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/markdown.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "cmd/cmd.h"
 #include "cmd/render_diff.h"
 #include "cmd/render_path.h"
@@ -450,7 +451,7 @@ static void put_changes(struct ews_buf *out, const struct ews_report *report)
 		ews_buf_adds(out, "\nWhat a patch can't hold:\n\n");
 	for (size_t i = 0; i < diff->not_in_patch.n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-		const char *what = ews_render_split(&path, diff->not_in_patch.items[i]);
+		const char *what = ews_path_line_split(&path, diff->not_in_patch.items[i]);
 
 		ews_buf_adds(out, "- ");
 		add_path(out, path.ptr);

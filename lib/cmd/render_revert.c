@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "base/shell_word.h"
 #include "cmd/pager.h"
 #include "cmd/render_path.h"
@@ -80,9 +81,9 @@ static void talk_of_kept(const struct ews_cmd_ctx *ctx, const struct ews_transit
 	size_t i;
 
 	for (i = 0; i < put->kept.n; i++) {
-		const char *why = strchr(put->kept.items[i], '\t');
+		const char *why = ews_path_line_words(put->kept.items[i]);
 
-		if (ctx->verbose || !why || strcmp(why + 1, ews_skip_word(EWS_SKIP_IGNORED)) != 0)
+		if (ctx->verbose || strcmp(why, ews_skip_word(EWS_SKIP_IGNORED)) != 0)
 			ews_strv_add(&named, put->kept.items[i]);
 	}
 	ews_render_reasons_talk(ctx, "moved to trash", &named);
@@ -99,9 +100,9 @@ void ews_render_expired_talk(const struct ews_cmd_ctx *ctx, const struct ews_str
 	size_t i, ignored = 0;
 
 	for (i = 0; i < expired->n; i++) {
-		const char *why = strchr(expired->items[i], '\t');
+		const char *why = ews_path_line_words(expired->items[i]);
 
-		if (!ctx->verbose && why && !strcmp(why + 1, ews_skip_word(EWS_SKIP_IGNORED)))
+		if (!ctx->verbose && !strcmp(why, ews_skip_word(EWS_SKIP_IGNORED)))
 			ignored++;
 		else
 			ews_strv_add(&named, expired->items[i]);
@@ -161,7 +162,7 @@ void ews_render_moved_talk(const struct ews_cmd_ctx *ctx, const char *top, const
 
 	for (i = 0; i < put->moved.n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-		const char *commit = ews_render_split(&path, put->moved.items[i]);
+		const char *commit = ews_path_line_split(&path, put->moved.items[i]);
 		EWS_CLEANUP(free) char *full = ews_path_join(top, path.ptr);
 		EWS_CLEANUP(free) char *shown = ews_shell_shown(full);
 
@@ -192,7 +193,7 @@ void ews_render_put_plan(struct ews_cmd_ctx *ctx, const struct ews_transition_re
 	for (i = 0; i < put->kept.n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 
-		(void)ews_render_split(&path, put->kept.items[i]);
+		(void)ews_path_line_split(&path, put->kept.items[i]);
 		ews_buf_adds(&ctx->out, "trash ");
 		ews_cmd_add_path_line(ctx, path.ptr);
 	}
@@ -227,7 +228,7 @@ void ews_render_step(cJSON *object, const struct ews_step *step, const struct ew
 	for (size_t i = 0; i < step->paths.n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 
-		(void)ews_render_split(&path, step->paths.items[i]);
+		(void)ews_path_line_split(&path, step->paths.items[i]);
 		ews_strv_add(&paths, path.ptr);
 	}
 	ews_render_string(object, "id", step->id);

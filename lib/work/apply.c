@@ -634,7 +634,7 @@ static void add_opened(struct ews_step *step, const struct ews_strv *failed)
 	for (size_t i = 0; i < failed->n; i++) {
 		EWS_CLEANUP(free) char *path = ews_strndup(failed->items[i], strcspn(failed->items[i], "\t"));
 
-		if (leads_to(path, &step->paths))
+		if (leads_to(path, &step->paths)) /* escaped, as those of the step are */
 			ews_strv_add(&step->paths, path);
 	}
 }
@@ -722,10 +722,9 @@ static int commit(struct plan *plan, struct ews_step *step)
 /* "<path>\t<why>" */
 static int fail_write(const char *line)
 {
-	const char *tab = strchr(line, '\t');
+	const char *why = ews_path_line_words(line);
 
-	ews_error(EWS_EIO, "'%.*s' could not be written%s%s", (int)strcspn(line, "\t"), line, tab ? ": " : "",
-		  tab ? tab + 1 : "");
+	ews_error(EWS_EIO, "'%.*s' could not be written%s%s", (int)strcspn(line, "\t"), line, *why ? ": " : "", why);
 	ews_error_hint("'-- <path>' brings other paths without it");
 	return EWS_EIO;
 }

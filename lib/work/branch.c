@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "base/str.h"
 #include "store/attr.h"
 #include "store/config.h"
@@ -415,11 +416,11 @@ static int settle_filtered(struct ews_strv *rest, struct ews_strv *unfiltered, c
 	int rc = ews_attr_filtered(&filtered, convert->repo->odb, convert->repo->home, convert->work_tree, changed);
 
 	for (size_t i = 0; i < filtered.n && rc == 0; i++) {
-		const char *line = filtered.items[i], *tab = strrchr(line, '\t');
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		const char *line = filtered.items[i];
 
-		rc = ews_path_unescape(&path, line, (size_t)(tab - line));
-		if (rc == 0 && take_staged(ews_entries_find(result->now, path.ptr), staged, convert->repo->odb))
+		(void)ews_path_line_split(&path, line);
+		if (take_staged(ews_entries_find(result->now, path.ptr), staged, convert->repo->odb))
 			ews_strv_add(&taken, path.ptr);
 		else
 			ews_strv_add(unfiltered, line);

@@ -315,12 +315,9 @@ static int find_reverts_first(bool *out, const struct ews_session *session, cons
 /* Has a repository in the project moved on, or is one none any more? No snapshot has that. */
 static bool has_other_repositories(const struct ews_transition_result *put)
 {
-	for (size_t i = 0; i < put->not_covered.n; i++) {
-		const char *tab = strchr(put->not_covered.items[i], '\t');
-
-		if (tab && !strcmp(tab + 1, EWS_SKIP_REPOSITORY_GONE))
+	for (size_t i = 0; i < put->not_covered.n; i++)
+		if (!strcmp(ews_path_line_words(put->not_covered.items[i]), EWS_SKIP_REPOSITORY_GONE))
 			return true;
-	}
 	return put->moved.n;
 }
 

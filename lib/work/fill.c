@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "store/convert.h"
 #include "store/put.h"
 #include "work/claim.h"
@@ -41,12 +42,12 @@ static bool drop_failed(struct ews_ignored *ignored, struct ews_twin *twin, cons
 	for (size_t i = 0; i < failed->n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 		const char *line = failed->items[i];
-		size_t len = strcspn(line, "\t");
+		const char *why = ews_path_line_split(&path, line);
 
-		if (ews_path_unescape(&path, line, len) < 0 ||
-		    ews_entries_find(&twin->content.scan.entries, path.ptr))
+		if (ews_entries_find(&twin->content.scan.entries, path.ptr))
 			return false;
-		ews_strv_addf(&twin->notes, "an ignored file was left out: %.*s: %s", (int)len, line, line + len + 1);
+		ews_strv_addf(&twin->notes, "an ignored file was left out: %.*s: %s", (int)strcspn(line, "\t"),
+			      line, why);
 		ews_ignored_drop(ignored, &twin->content, path.ptr);
 	}
 	return failed->n > 0;
@@ -153,13 +154,12 @@ static bool is_users_filter(const char *filter)
 static void name_filtered(struct ews_twin *twin, const struct ews_strv *filtered, bool run_filters)
 {
 	for (size_t i = 0; i < filtered->n; i++) {
-		char *tab = strrchr(filtered->items[i], '\t');
+		const char *line = filtered->items[i], *filter = ews_path_line_words(line);
 
-		*tab = '\0';
-		if (run_filters && is_users_filter(tab + 1))
+		if (run_filters && is_users_filter(filter))
 			continue;
-		ews_strv_addf(&twin->notes, "'%s' comes as git stores it: the filter '%s' is not run",
-			      filtered->items[i], tab + 1);
+		ews_strv_addf(&twin->notes, "'%.*s' comes as git stores it: the filter '%s' is not run",
+			      (int)strcspn(line, "\t"), line, filter);
 	}
 }
 

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/path_line.h"
 #include "store/reserve.h"
 #include "work/end.h"
 #include "work/end_step.h"
@@ -199,11 +200,10 @@ static int find_step(struct ews_step *out, struct ews_session *session)
 /* "<path>\t<why>" */
 static int fail_proof(const char *line)
 {
-	const char *tab = strchr(line, '\t');
+	const char *why = ews_path_line_words(line);
 
-	if (!tab)
-		return ews_error(EWS_ENOTVERIFIED, "'%s' differs after all", line);
-	return ews_error(EWS_ENOTVERIFIED, "'%.*s' differs after all: %s", (int)(tab - line), line, tab + 1);
+	return ews_error(EWS_ENOTVERIFIED, "'%.*s' differs after all%s%s", (int)strcspn(line, "\t"), line,
+			 *why ? ": " : "", why);
 }
 
 /* Put the session where its step wanted it. */

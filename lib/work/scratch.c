@@ -152,10 +152,10 @@ static int copy(struct ews_scratch_archived *out, struct ews_session *session, s
 	leave_out_closed(out, &changes, from);
 	rc = ews_put(&report, &changes, NULL, &put);
 	if (rc < 0 && report.failed.n) {
-		char *tab = strrchr(report.failed.items[0], '\t');
+		const char *line = report.failed.items[0];
 
-		*tab = '\0';
-		return ews_error(rc, "cannot archive scratch: '%s': %s", report.failed.items[0], tab + 1);
+		return ews_error(rc, "cannot archive scratch: '%.*s': %s", (int)strcspn(line, "\t"), line,
+				 ews_path_line_words(line));
 	}
 	return rc < 0 ? ews_error_wrap("cannot archive scratch") : ews_file_sync_dir(to);
 }

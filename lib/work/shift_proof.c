@@ -10,7 +10,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/path.h"
 #include "base/path_line.h"
 #include "store/hardlink.h"
 #include "work/look.h"
@@ -189,7 +188,7 @@ static void list_moved(struct ews_transition_result *out, const struct ews_shift
 		const char *line = moved.items[i];
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 
-		(void)ews_path_unescape(&path, line, (size_t)(strchr(line, '\t') - line)); /* it was just escaped */
+		(void)ews_path_line_split(&path, line);
 		if (ews_shift_is_wanted(shift, path.ptr))
 			ews_strv_add(&out->moved, line);
 	}

@@ -143,9 +143,9 @@ static char letter_of(const struct ews_step *step)
 /* Did it go away when the step turned the other way, so that this turn brings it back? */
 static bool comes_back(const struct ews_step *step, const char *line)
 {
-	const char *tab = strrchr(line, '\t');
+	const char *name = ews_path_line_words(line);
 
-	return tab && tab[1] != letter_of(step);
+	return *name && *name != letter_of(step);
 }
 
 static bool has_stayed(const struct ews_step *step)
@@ -162,8 +162,8 @@ static size_t next_number(const struct ews_step *step)
 	size_t next = step->moving.n;
 
 	for (size_t i = 0; i < step->stays.n; i++) {
-		const char *tab = strrchr(step->stays.items[i], '\t');
-		size_t n = tab && tab[1] == letter_of(step) ? strtoul(tab + 2, NULL, 10) : 0;
+		const char *name = ews_path_line_words(step->stays.items[i]);
+		size_t n = *name == letter_of(step) ? strtoul(name + 1, NULL, 10) : 0;
 
 		next = n >= next ? n + 1 : next;
 	}

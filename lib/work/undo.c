@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "base/str.h"
 #include "store/lock.h"
 #include "store/reserve.h"
@@ -253,7 +254,7 @@ int ews_undo_transition(struct ews_transition_result *out, struct ews_repo *repo
 static int take_reverted(struct ews_undo_result *out, struct ews_end_result *ended)
 {
 	const struct ews_transition_result none = EWS_TRANSITION_RESULT_INIT;
-	const char *line, *tab;
+	const char *line, *why;
 
 	if (!ended->has_reverted)
 		return 0;
@@ -262,9 +263,9 @@ static int take_reverted(struct ews_undo_result *out, struct ews_end_result *end
 	if (out->put.is_verified)
 		return 0;
 	line = out->put.errors.items[0];
-	tab = strchr(line, '\t');
+	why = ews_path_line_words(line);
 	ews_error(EWS_ENOTVERIFIED, "the session goes on, since the project could not be put back: '%.*s'%s%s",
-		  (int)strcspn(line, "\t"), line, tab ? ": " : "", tab ? tab + 1 : "");
+		  (int)strcspn(line, "\t"), line, *why ? ": " : "", why);
 	ews_error_hint("'git ews end' says all that differs");
 	return EWS_ENOTVERIFIED;
 }

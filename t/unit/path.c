@@ -182,6 +182,15 @@ Test(path, quotes_keep_from_the_terminal_what_it_would_obey)
 	}
 }
 
+static void expect_split(const char *line, const char *path, const char *words)
+{
+	EWS_CLEANUP(buf) struct ews_buf got = EWS_BUF_INIT;
+
+	cr_expect_str_eq(ews_path_line_split(&got, line), words);
+	cr_expect_str_eq(got.ptr, path);
+	cr_expect_str_eq(ews_path_line_words(line), words);
+}
+
 Test(path, a_line_is_about_one_path_whatever_is_in_it)
 {
 	EWS_CLEANUP(strv) struct ews_strv list = EWS_STRV_INIT;
@@ -194,4 +203,7 @@ Test(path, a_line_is_about_one_path_whatever_is_in_it)
 	cr_assert(ews_path_line_has(&list, "c d"));
 	cr_assert_not(ews_path_line_has(&list, "a"));
 	cr_assert_not(ews_path_line_has(&list, "c"));
+	expect_split(list.items[0], "a\tb", "is missing");
+	expect_split(list.items[1], "c d", "3 of them");
+	expect_split("no\\9 escape", "no\\9 escape", "");
 }
