@@ -6,6 +6,7 @@
 #ifndef EWS_WORK_CONTENT_H
 #define EWS_WORK_CONTENT_H
 
+#include "base/progress_fn.h"
 #include "store/cache.h"
 #include "store/gitstate.h"
 #include "store/manifest.h"
@@ -40,6 +41,36 @@ struct ews_content {
 	bool hash_is_due; /* nobody made it yet: ews_content_make_hash() */
 	bool index_is_due; /* nobody read git's index yet: ews_content_read_index() */
 	char hash[EWS_TREE_HASH_LEN];
+};
+
+/* What is asked for of the content that stands there now (work/look). */
+struct ews_content_opts {
+	bool with_ignored;
+	bool into_repositories; /* what nested repositories hold is content, too, but not their git directories */
+	bool partial; /* what is over a limit is left out instead of an error */
+	const char *const *only; /* NULL: all */
+	const struct ews_content *known; /* the base: its paths are looked at even when ignored; its hash tells it from others */
+	const struct ews_strv *ours; /* sorted; of the project: what we put there, whose modes may close it. NULL: none */
+	/*
+	 * NULL, or what reads `known`, which has no more than its hash until then; called again it does nothing. It may run on another
+	 * thread while the caller's uses nothing of the store. With `known_may_wait` it is called only where more is wanted.
+	 */
+	int (*read_known)(void *payload);
+	void *known_payload;
+	bool known_may_wait;
+	bool hash_may_wait; /* the hash over many entries takes long: who asked makes it where there is time */
+	bool reread; /* trust no cache */
+	/*
+	 * What has just been put there, with its stat data, which is all that is asked for (store/made), but for git's state:
+	 * the content is whole when it is what stands there, and else of no use.
+	 */
+	struct ews_content *put;
+	bool takes_put; /* its list becomes that of the content, and it has none any more */
+	bool is_compared; /* only to be compared, of the project: it has a stat cache that stands for no objects */
+	bool without_index; /* the bytes of git's index, which may be many, are not asked for */
+	bool index_may_wait; /* they may be asked for later: not where all that the index names is taken out of the workspace's repository */
+	ews_progress_fn progress;
+	void *payload;
 };
 
 #define EWS_CONTENT_INIT { .scan = EWS_SCAN_INIT, .git = EWS_GITSTATE_INIT, .found = EWS_SKIPS_INIT, .memo = EWS_BUF_INIT, .earlier = EWS_BUF_INIT, .touched = EWS_TOUCHED_INIT, .origin = EWS_CACHE_ORIGIN_INIT, .image = EWS_CACHE_IMAGE_INIT }

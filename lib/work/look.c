@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,13 +21,12 @@
 #include "base/path.h"
 #include "base/pool.h"
 #include "store/made.h"
-#include "work/kept.h"
+#include "work/look_known.h"
 #include "work/rules.h"
 #include "work/session_place.h"
 #include "work/submodule_head.h"
 
 #define LOOKS 4
-#define KEPT_SPAN 512
 
 static int check_limits(const struct ews_scan *scan, uint64_t max_file, uint64_t max_total)
 {
@@ -84,19 +82,6 @@ static int open_root(struct ews_repo *repo, struct ews_session *session)
 	return ews_dir_open(repo->project);
 }
 
-static int read_index(struct ews_index *index, int git_fd, enum ews_hash_algo algo, bool is_workspace)
-{
-	int rc = git_fd < 0 ? 0 : ews_index_read(index, git_fd, "index", algo);
-
-	if (rc < 0 && is_workspace) {
-		/* A workspace's index may be anything; what the base has is known without it. */
-		ews_error_clear();
-		ews_index_release(index);
-		return 0;
-	}
-	return rc;
-}
-
 /*
  * Scan and read. While somebody renames or removes things, what was listed may be gone when it is
  * looked at, and stand elsewhere unseen: then all is looked at again, and in the end named.
@@ -118,29 +103,9 @@ static int scan_and_fill(struct ews_scan *scan, struct ews_scan_opts *scan_opts,
 	return rc;
 }
 
-/* What a look at a directory works with. */
-struct ews_look {
-	struct ews_repo *repo;
-	struct ews_session *session; /* NULL: the project */
-	struct ews_batch *batch;
-	const struct ews_content_opts *opts;
-	int root, git_fd; /* git_fd -1: there is none */
-	int admin; /* it, where it is a workspace's own */
-	uint64_t max_file, max_total;
-	struct ews_strv own;
-	struct ews_buf user, info, exclude; /* the text of rules */
-	bool fold_case;
-};
-
 static bool is_with_ignored(const struct ews_look *look)
 {
 	return look->opts->with_ignored || (look->session && look->session->method->is_project);
-}
-
-/* Is what is found a stat cache? Without a batch the ids stand for objects that nobody may have, which one that compares takes. */
-static bool is_remembered(const struct ews_look *look)
-{
-	return look->batch || look->opts->is_compared;
 }
 
 static int read_look(struct ews_look *look)
@@ -206,225 +171,6 @@ static void digest_look(uint8_t key[EWS_CACHE_KEY_LEN], const struct ews_look *l
 	ews_hash_finish(hash, key);
 }
 
-/* The digest of what git tracks, which is looked at even where it is ignored, and of what is a submodule. */
-static void digest_tracked(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_index *index)
-{
-	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
-
-	for (size_t i = 0; i < index->n; i++) {
-		const struct ews_index_entry *ie = &index->items[i];
-
-		ews_hash_add(hash, ie->path, strlen(ie->path) + 1);
-		if (ie->mode == EWS_MODE_GITLINK)
-			ews_hash_add(hash, &ie->oid, sizeof(ie->oid));
-	}
-	ews_hash_finish(hash, out);
-}
-
-/* Does git track the very paths that it tracked? Where its index is the same nobody has to read it. */
-static bool tracks_the_same(struct ews_content *content, const struct ews_cache *cache, const struct ews_look *look)
-{
-	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
-
-	memcpy(content->tracked, cache->tracked, sizeof(content->tracked));
-	if (!memcmp(&cache->index, &content->index, sizeof(cache->index)))
-		return true;
-	if (read_index(&index, look->git_fd, ews_odb_algo(look->repo->odb), look->session) < 0) {
-		ews_error_clear(); /* the walk says it */
-		return false;
-	}
-	digest_tracked(content->tracked, &index);
-	return !memcmp(content->tracked, cache->tracked, sizeof(cache->tracked));
-}
-
-static int read_known(const struct ews_look *look)
-{
-	return look->opts->read_known ? look->opts->read_known(look->opts->known_payload) : 0;
-}
-
-/* The contents of which a cache speaks, and where they are looked for. */
-struct keeping {
-	const struct ews_entries *list;
-	const struct ews_entries *known; /* the base's, which are in the store; NULL: there is none */
-	struct ews_odb *odb;
-	atomic_bool is_lacking;
-};
-
-/* Those from `from` to `end` of the list. */
-static int look_for_kept(size_t from, size_t end, unsigned worker, void *payload)
-{
-	struct keeping *keeping = payload;
-	const struct ews_entries *list = keeping->list, *known = keeping->known;
-	size_t at = known ? ews_path_find_first(known->items, sizeof(*known->items), known->n, list->items[from].path)
-			  : 0;
-
-	(void)worker;
-	for (size_t i = from; i < end && !atomic_load_explicit(&keeping->is_lacking, memory_order_relaxed); i++) {
-		const struct ews_entry *entry = &list->items[i];
-		int order = -1;
-
-		if ((entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK) || entry->is_racy)
-			continue;
-		while (known && at < known->n && (order = ews_path_cmp_alike(known->items[at].path, entry->path)) < 0)
-			at++;
-		if (order == 0 && ews_oid_equal(&known->items[at].oid, &entry->oid))
-			continue;
-		/* What will be recorded must outlive a gc that runs until it is. */
-		if (!ews_odb_freshen(keeping->odb, &entry->oid))
-			keeping->is_lacking = true;
-	}
-	return 0;
-}
-
-/* Is every content in the store that the cache speaks of and nobody reads again? The base's are. 1, 0, or an error. */
-static int are_kept(struct ews_content *content, const struct ews_cache *cache, const struct ews_look *look)
-{
-	struct keeping keeping = { .list = &cache->entries,
-				   .known = look->opts->known ? &look->opts->known->scan.entries : NULL,
-				   .odb = look->repo->odb };
-	struct ews_kept kept;
-	int rc;
-
-	/* One hash, the same contents; and a snapshot has all of its own. */
-	if (keeping.known && !strcmp(cache->hash, look->opts->known->hash))
-		return 1;
-	content->relies_on_kept = ews_kept_parse(&kept, &cache->extra) && ews_kept_is_held(&kept, look->repo->odb);
-	if (content->relies_on_kept)
-		return 1;
-	rc = read_known(look);
-	if (rc == 0)
-		rc = ews_pool_spans(cache->entries.n, KEPT_SPAN, 0, look_for_kept, &keeping);
-	return rc < 0 ? rc : !keeping.is_lacking;
-}
-
-/* A .gitignore that is about to be read again, and what it was when the rules of the list were made. */
-struct ruling {
-	size_t at;
-	struct ews_oid oid;
-};
-
-/* Those that were touched; the caller frees them. */
-static struct ruling *list_rulings(size_t *n, const struct ews_entries *list)
-{
-	struct ruling *rulings = NULL;
-	size_t cap = 0;
-
-	for (size_t i = 0; i < list->n; i++) {
-		const struct ews_entry *entry = &list->items[i];
-
-		if (!entry->is_racy || strcmp(ews_path_base(entry->path), ".gitignore") != 0)
-			continue;
-		EWS_GROW(rulings, *n, cap);
-		rulings[(*n)++] = (struct ruling){ i, entry->oid };
-	}
-	return rulings;
-}
-
-/* Read again what was touched since it was found last. False: somebody moves things about, or makes other rules; walk. */
-static int read_touched(struct ews_content *content, const struct ews_look *look)
-{
-	struct ews_scan *scan = &content->scan;
-	const struct ews_scan_fill_opts fill_opts = { .odb = look->repo->odb,
-						      .batch = look->batch,
-						      .pinned = look->opts->known ? &look->opts->known->scan.entries
-										  : NULL,
-						      .racy_only = true,
-						      .doubts_late = true,
-						      .may_chmod = look->session && !look->session->method->is_project,
-						      .ours = look->opts->ours,
-						      .progress = look->opts->progress,
-						      .payload = look->opts->payload };
-	size_t n_before = scan->entries.n, n_rulings = 0;
-	EWS_CLEANUP(free) struct ruling *rulings = list_rulings(&n_rulings, &scan->entries);
-	bool are_same;
-	int rc;
-
-	scan->root_fd = look->root;
-	scan->root.is_racy = false;
-	rc = ews_scan_fill(scan, &fill_opts);
-	if (rc < 0)
-		return rc;
-	are_same = scan->entries.n == n_before;
-	/* They said what they said when they were rechecked; that may be some time ago. */
-	for (size_t i = 0; i < n_rulings && are_same; i++)
-		are_same = ews_oid_equal(&scan->entries.items[rulings[i].at].oid, &rulings[i].oid);
-	return are_same && ews_recheck_is_possible(scan);
-}
-
-/* Does all stand as the cache has it? That may have been found out early. */
-static enum ews_recheck recheck(struct ews_content *content, struct ews_cache *cache, const struct ews_look *look,
-				struct ews_early_found *early)
-{
-	const struct ews_recheck_opts opts = { .root_fd = look->root,
-					       .is_plain = look->repo->is_plain,
-					       .max_file_bytes = look->max_file,
-					       .touched = is_remembered(look) ? &content->touched : NULL };
-
-	if (!early) {
-		ews_scan_begin(&content->scan);
-		return ews_recheck(cache, &opts);
-	}
-	content->scan.started_s = early->started_s;
-	content->scan.started_ns = early->started_ns;
-	if (opts.touched) {
-		content->touched = early->touched;
-		early->touched = (struct ews_touched)EWS_TOUCHED_INIT;
-	}
-	return early->answer;
-}
-
-/*
- * The names are those that were found last: then what is found now is that, but for what was touched. Returns 1, or 0
- * when somebody has to walk.
- */
-static int take_known(struct ews_content *content, struct ews_cache *cache, const struct ews_look *look,
-		      struct ews_early_found *early)
-{
-	enum ews_recheck found;
-	int rc;
-
-	if (!cache->is_whole || memcmp(cache->key, content->key, sizeof(cache->key)) ||
-	    !tracks_the_same(content, cache, look))
-		return 0;
-	if (!look->session && !ews_submodule_heads_hold(&cache->entries, &cache->skips, look->repo->odb, look->root))
-		return 0;
-	found = recheck(content, cache, look, early);
-	if (found == EWS_RECHECK_OTHER)
-		return 0;
-	rc = look->batch ? are_kept(content, cache, look) : 1;
-	if (rc <= 0)
-		return rc;
-	content->is_same_index = !memcmp(&cache->index, &content->index, sizeof(cache->index));
-	content->scan.entries = cache->entries;
-	content->scan.skips = cache->skips;
-	content->scan.root = cache->root;
-	cache->entries = (struct ews_entries)EWS_ENTRIES_INIT;
-	cache->skips = (struct ews_skips)EWS_SKIPS_INIT;
-	if (found == EWS_RECHECK_TOUCHED) {
-		rc = read_touched(content, look);
-		if (rc <= 0)
-			return rc;
-		content->hash_is_due = true;
-		if (!look->opts->hash_may_wait)
-			ews_content_make_hash(content);
-		content->cache_is_stale = content->is_whole && is_remembered(look);
-		content->earlier = cache->extra;
-		cache->extra = (struct ews_buf)EWS_BUF_INIT;
-		ews_touched_tell(&content->touched, &cache->origin, &content->scan.entries);
-	} else {
-		ews_scan_count(&content->scan);
-		memcpy(content->hash, cache->hash, sizeof(content->hash));
-		content->cache_is_stale = !content->is_same_index && content->is_whole && is_remembered(look);
-		content->is_unchanged = true;
-		content->memo = cache->extra;
-		cache->extra = (struct ews_buf)EWS_BUF_INIT;
-	}
-	content->origin = cache->origin;
-	cache->origin = (struct ews_cache_origin)EWS_CACHE_ORIGIN_INIT;
-	ews_skips_add_all(&content->found, &content->scan.skips);
-	return 1;
-}
-
 /* Is git's index the one that was just written, of which all is in memory? */
 static bool is_as_put(const struct ews_content *put, int git_fd)
 {
@@ -450,11 +196,11 @@ static int read_index_of(struct ews_index *index, const struct ews_content *cont
 	int rc;
 
 	if (!git->index.len)
-		return read_index(index, look->git_fd, algo, look->session);
+		return ews_look_read_index(index, look);
 	rc = ews_index_borrow_state(index, git, algo);
 	if (rc < 0) {
 		ews_error_clear();
-		return read_index(index, look->git_fd, algo, look->session);
+		return ews_look_read_index(index, look);
 	}
 	index->mtime_s = git->index_mtime_s;
 	index->mtime_ns = git->index_mtime_ns;
@@ -497,13 +243,13 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 						.doubts_late = true,
 						.progress = opts->progress,
 						.payload = opts->payload };
-	int rc = read_known(look);
+	int rc = ews_look_read_known(look);
 
 	if (rc == 0)
 		rc = read_index_of(&index, content, look);
 	if (rc < 0)
 		return rc;
-	digest_tracked(content->tracked, &index);
+	ews_look_digest_tracked(content->tracked, &index);
 	if (look->exclude.len)
 		exclude = ews_ignore_new(look->exclude.ptr, look->exclude.len, NULL, 0, look->fold_case);
 	scan_opts.exclude = exclude;
@@ -525,7 +271,7 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 	if (content->is_whole)
 		ews_skips_add_all(&content->found, &content->scan.skips);
 	content->cache_is_stale =
-		is_remembered(look) && !opts->only &&
+		ews_look_is_remembered(look) && !opts->only &&
 		(content->is_whole || content->scan.n_read || content->scan.entries.n != cache->entries.n);
 	return 0;
 }
@@ -565,7 +311,7 @@ struct reading {
 static int read_base(const struct reading *reading)
 {
 	/* Later, if at all, where that is enough. */
-	return reading->look->opts->known_may_wait ? 0 : read_known(reading->look);
+	return reading->look->opts->known_may_wait ? 0 : ews_look_read_known(reading->look);
 }
 
 static int read_what_was(const struct reading *reading)
@@ -706,7 +452,7 @@ int ews_look_finish(struct ews_content *out, struct ews_look *look)
 		return rc;
 	content.has_git = look->git_fd >= 0;
 	if (!opts->only)
-		rc = take_known(&content, &cache, look, early ? &found : NULL);
+		rc = ews_look_take_known(&content, &cache, look, early ? &found : NULL);
 	if (rc == 0) {
 		ews_touched_release(&content.touched);
 		content.relies_on_kept = false;
