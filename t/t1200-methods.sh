@@ -716,4 +716,14 @@ test_expect_success 'what a workspace can not be made for is said: git does not 
 	test_expect_code 128 test_strace trace -P "${HOME:?}/.superqode/working" -e trace=getdents64 -e inject=getdents64:error=EIO git -C unseen ews list 2>err && test_grep INJECTED trace && test_grep "cannot read directory: Input/output error" err && git -C unable ews start --method snapshot s
 '
 
+test_expect_success 'P4: a copy is made, saved, taken back and ended where home has no files without a name' '
+	test_repo plainfs && git -C plainfs tag -am annotated v9 && "$EWS_BUILD/t/no-tmpfile" git -C plainfs ews start --method snapshot nt >path && take_ws path && echo two >>"${ws:?}/run.sh" && git -C "$ws" commit -qam two && commit=$(git -C "$ws" rev-parse HEAD) &&
+	"$EWS_BUILD/t/no-tmpfile" git -C plainfs ews snapshot create nt && "$EWS_BUILD/t/no-tmpfile" git -C plainfs ews revert nt >out && test_grep "Status: Verified" out && git -C plainfs cat-file -e "$commit" && "$EWS_BUILD/t/no-tmpfile" git -C plainfs ews end nt && find "$HOME/.superqode/working/plainfs" -maxdepth 1 -name ".tmp-*" >left && test_must_be_empty left
+'
+
+test_expect_success STRACE 'ids that are nowhere cost no git each, however many a copy names' '
+	test_repo absent && start_ws absent --method snapshot nw && echo two >>"${ws:?}/run.sh" && git -C "$ws" commit -qam two && commit=$(git -C "$ws" rev-parse HEAD) && for n in $(test_seq 1 200); do printf "%040x refs/tags/t%d\n" $((n + 4096)) $n; done >>"${ws:?}/.git/packed-refs" &&
+	test_strace trace -e trace=execve git -C absent ews snapshot create nw && grep -c "execve.* = 0" trace >n && test "$(cat n)" -lt 40 && git -C absent cat-file -e "$commit" && git -C absent ews end nw
+'
+
 test_done

@@ -579,4 +579,30 @@ test_expect_success 'the only work tree of a bare repository is the only one, an
 	as_before bare && git -C bare.git worktree add -q ../bare-more -b more && for tree in bare-lw bare-more; do test_expect_code 129 git -C $tree ews undo 2>err && test_grep "nobody has noted in which work tree" err || return 1; done && git -C bare.git worktree remove ../bare-more && git -C bare-lw ews undo && test_grep later bare-lw/c
 '
 
+test_expect_success STRACE 'P4: what the reflogs of a workspace name is not lost where they can not be read: its end fails, and says why' '
+	for method in worktree snapshot; do
+		start_ws p --method $method deaf && own=$(git -C "$ws" rev-parse --absolute-git-dir) && echo hours >"${ws:?}/new" && git -C "$ws" add new && git -C "$ws" commit -qm hours && commit=$(git -C "$ws" rev-parse HEAD) && git -C "$ws" checkout -q --detach HEAD~1 && for error in EMFILE EIO; do
+			for verb in end "snapshot create" revert; do
+				test_expect_code 128 test_strace trace -P "${own:?}/logs" -P logs -e trace=openat2 -e inject=openat2:error=$error git -C p ews $verb deaf 2>err && test_grep INJECTED trace && test_grep "cannot read .logs. of the workspace.s own git" err || return 1
+			done || return 1
+		done && git -C p ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C p ews end deaf >out && test_grep "Kept: snap-" out && git -C p gc -q --prune=now && git -C p cat-file -e "$commit" || return 1
+	done
+'
+
+test_expect_success USERS 'P4: reflogs that an agent closed are opened up; what is another user'"'"'s is named by end, and fails what saves' '
+	mkdir shut && git clone -q p shut/p && test_give_user shut && for method in snapshot worktree; do
+		for how in closed foreign; do
+			test_as_user git -C shut/p ews start --method $method --in "$PWD/shut" $how >path && take_ws path && test_as_user sh -c "cd \"\$1\" && echo $method $how >new && git add new && git commit -qm hours && git rev-parse HEAD && git checkout -q --detach HEAD~1" x "$ws" >id && own=$(git -C "$ws" rev-parse --absolute-git-dir) || return 1
+			case $how in
+			closed) test_as_user chmod 000 "${own:?}/logs/HEAD" "${own:?}/logs" ;;
+			foreign) chown 0:0 "${own:?}/logs/HEAD" && chmod 600 "${own:?}/logs/HEAD" && test_expect_code 128 test_as_user git -C shut/p ews snapshot create $how 2>err && test_grep "logs/HEAD. of the workspace may not be read" err && test_grep "^hint: " err ;;
+			esac && test_as_user git -C shut/p ews end $how >out 2>err && test_grep "Kept: snap-" out || return 1
+			case $how in
+			closed) test_grep ! logs err && git -C shut/p cat-file -e "$(cat id)" ;;
+			foreign) test_grep "logs/HEAD (may not be read)" err ;;
+			esac || return 1
+		done || return 1
+	done
+'
+
 test_done

@@ -266,7 +266,7 @@ static int open_beside(char tmp[TMP_NAME_MAX], int dir_fd, const char *prefix, m
 	ews_clock_random(random, sizeof(random));
 	for (size_t i = 0; i < sizeof(random); i++)
 		(void)snprintf(tmp + at + 2 * i, 3, "%02x", random[i]);
-	fd = openat(dir_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	fd = openat(dir_fd, tmp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	/* Until it has its name, which may be long on a slow disk, this tells who sweeps that it has a writer. */
 	if (fd >= 0)
 		(void)flock(fd, LOCK_EX | LOCK_NB);
@@ -583,11 +583,30 @@ int ews_file_rename_new(int from_fd, const char *from, int to_fd, const char *to
 	return 0;
 }
 
+/* By errno: are there no files without a name? */
+static bool needs_name(void)
+{
+	return errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL;
+}
+
+int ews_file_make_unnamed(int dir_fd)
+{
+	char tmp[TMP_NAME_MAX];
+	int fd = openat(dir_fd, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+
+	if (fd < 0 && needs_name()) {
+		fd = open_beside(tmp, dir_fd, EWS_FILE_BESIDE, 0600);
+		if (fd >= 0)
+			(void)unlinkat(dir_fd, tmp, 0); /* what stays is swept */
+	}
+	return fd < 0 ? ews_error_os("cannot make a file") : fd;
+}
+
 int ews_file_make(int dir_fd, const char *name, const void *data, size_t len, mode_t mode)
 {
 	EWS_CLEANUP(fd) int fd = openat(dir_fd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode);
 	char tmp[TMP_NAME_MAX], held[EWS_HANDLE_NAME_MAX];
-	bool is_beside = fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL);
+	bool is_beside = fd < 0 && needs_name();
 	int rc;
 
 	if (is_beside)

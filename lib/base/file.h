@@ -162,4 +162,7 @@ int ews_file_rename_new(int from_fd, const char *from, int to_fd, const char *to
  */
 int ews_file_make(int dir_fd, const char *name, const void *data, size_t len, mode_t mode);
 
+/* Make a file without a name, on the file system of `dir_fd`, to be written and read. Returns its descriptor. */
+int ews_file_make_unnamed(int dir_fd);
+
 #endif

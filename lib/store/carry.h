@@ -27,4 +27,8 @@ struct ews_carry {
  */
 int ews_carry(const struct ews_carry *carry, const struct ews_buf *request);
 
+/* Add those of `list` that are in `from`, or in what it borrows, to `there`, and the others to `lacking`. */
+int ews_carry_sort_out(struct ews_oids *there, struct ews_oids *lacking, const struct ews_carry *carry,
+		       const struct ews_oids *list);
+
 #endif

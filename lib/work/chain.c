@@ -103,7 +103,7 @@ static int choose_session(struct ews_twin *twin, struct ews_chain *chain, struct
 		rc = ews_outcome_read(&diff, &session);
 	/* What it committed in a repository of its own is to be found in the project's. */
 	if (rc == 0 && diff.to.is_now)
-		rc = ews_history_adopt(&session, &diff.to.content.git);
+		rc = ews_history_adopt(&session, NULL, &diff.to.content.git);
 	if (rc >= 0)
 		rc = parse_commit(&chain->first_commit, session.state.base_commit);
 	if (rc < 0)

@@ -94,7 +94,7 @@ static int name_drift(void *payload)
  */
 static int adopt(struct ews_end_result *out, struct ews_session *session, const struct ews_content *now)
 {
-	int rc = ews_history_adopt(session, &now->git);
+	int rc = ews_history_adopt(session, &out->skipped, &now->git);
 
 	if (rc != EWS_EDAMAGED)
 		return rc;
@@ -105,9 +105,10 @@ static int adopt(struct ews_end_result *out, struct ews_session *session, const 
 
 /*
  * Does the workspace's own git name commits that neither the base nor a ref of the project leads to? They would be gone with it.
- * Where git can't say that, they count.
+ * Where git can't say that, they count; so does what may not be read, which is named.
  */
-static bool has_own_commits(const struct ews_session *session, const struct ews_snapshot *base)
+static int has_own_commits(struct ews_end_result *out, const struct ews_session *session,
+			   const struct ews_snapshot *base)
 {
 	char *args[] = { (char[]){ "rev-list" },
 			 (char[]){ "--max-count=1" },
@@ -121,18 +122,21 @@ static bool has_own_commits(const struct ews_session *session, const struct ews_
 	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf complaint = EWS_BUF_INIT;
 	struct ews_git_opts git = { .own_dir = session->repo->common_dir, .out = &answer, .err = &complaint };
+	size_t n_skipped = out->skipped.n;
 	char hex[EWS_OID_HEX_MAX];
-	int status;
+	int status, rc;
 
 	/* In place they are the project's. */
 	if (session->method->is_project)
-		return false;
-	ews_history_commits(&commits, session);
+		return 0;
+	rc = ews_history_commits(&commits, &out->skipped, session);
+	if (rc < 0 || out->skipped.n > n_skipped)
+		return rc < 0 ? rc : 1;
 	for (size_t i = 0; i < commits.n; i++)
 		if (!ews_oid_equal(&commits.items[i], &base->head))
 			ews_buf_addf(&question, "%s\n", ews_oid_hex(hex, &commits.items[i]));
 	if (!question.len)
-		return false;
+		return 0;
 	if (!ews_oid_is_none(&base->head))
 		ews_buf_addf(&question, "^%s\n", ews_oid_hex(hex, &base->head));
 	git.input = question.ptr;
@@ -165,9 +169,11 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 					       .subject = "ews: state before end",
 					       .parent = session->state.last_snapshot,
 					       .prefix = EWS_REF_TRASH,
-					       .is_as_found = true };
+					       .is_as_found = true,
+					       .closed = &out->skipped };
 	bool has_moved = false;
 	int rc = ews_snapshot_base(&base, session);
+	int has_commits;
 
 	out->is_baseless = rc == EWS_EDAMAGED && opts->without_base;
 	if (out->is_baseless) {
@@ -197,10 +203,13 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 		rc = adopt(out, session, &now);
 	if (rc < 0)
 		return rc;
+	has_commits = has_own_commits(out, session, &base);
+	if (has_commits < 0)
+		return has_commits;
 	out->differs = out->is_baseless || strcmp(now.hash, base.hash) || differences.n || rc > 0 || has_moved ||
 		       !ews_hardlinks_equal(&base_content.scan.entries, &now.scan.entries) ||
 		       ews_content_root_mode_differs(&now, &base_content) ||
-		       ews_content_root_xattrs_differ(&now, &base_content) || has_own_commits(session, &base);
+		       ews_content_root_xattrs_differ(&now, &base_content) || has_commits;
 	if (!out->differs || opts->dry_run)
 		return 0;
 	/* Of many files it takes as much memory as what is kept. */
@@ -425,7 +434,7 @@ static int take_up(struct ews_end_result *out, struct ews_session *session, cons
 	if (lstat(path, &st) == 0)
 		ews_strv_addf(&out->skipped, "%s\tstood in the workspace's place", ews_path_base(path));
 	/* What is left of the session ends all the same. */
-	rc = ews_remains_keep(&out->kept_snapshot, session, opts->dry_run);
+	rc = ews_remains_keep(&out->kept_snapshot, &out->skipped, session, opts->dry_run);
 	out->differs = rc > 0;
 	return rc < 0 ? rc : 0;
 }

@@ -5,125 +5,65 @@
  */
 #include "work/history.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/dir.h"
 #include "base/error.h"
-#include "base/file.h"
-#include "base/path.h"
 #include "store/carry.h"
 #include "store/index_extensions.h"
 #include "work/head.h"
+#include "work/history_ids.h"
 #include "work/session_place.h"
 
-#define FILE_BYTES_MAX (256 * EWS_MIB)
-
-/* Every word of a text of git's that is an id: a ref's one, a reflog's two a line. */
-static void add_ids(struct ews_oids *out, const char *text, size_t hex_len)
-{
-	while (*text) {
-		size_t len = strspn(text, "0123456789abcdef");
-
-		if (len == hex_len && strspn(text, "0") < len) {
-			EWS_CLEANUP(free) char *hex = ews_strndup(text, len);
-			struct ews_oid oid;
-
-			if (ews_oid_parse(&oid, hex) == 0)
-				ews_oids_add(out, &oid);
-		}
-		text += len ? len : 1;
-	}
-}
-
-static void add_ids_in(struct ews_oids *out, size_t hex_len, int dir_fd, const char *name)
-{
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-
-	/* What is not there or no file names nothing. */
-	if (ews_file_read(&text, dir_fd, name, FILE_BYTES_MAX) < 0)
-		ews_error_clear();
-	add_ids(out, text.ptr, hex_len);
-}
-
-/* Below a directory of the git directory: "logs" or "refs". */
-static void add_ids_below(struct ews_oids *out, size_t hex_len, int git_fd, const char *rel)
-{
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(git_fd, rel);
-	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
-
-	for (ssize_t i = 0; i < n; i++) {
-		EWS_CLEANUP(free) char *path = ews_path_join(rel, names.items[i].name);
-
-		if (names.items[i].type == DT_DIR)
-			add_ids_below(out, hex_len, git_fd, path);
-		else
-			add_ids_in(out, hex_len, fd, names.items[i].name);
-	}
-	ews_error_clear();
-}
-
-/* All ids that the workspace's own git directory names. The project's, worked on in place, speaks for itself. */
-static void list_ids(struct ews_oids *out, const struct ews_session *session)
-{
-	size_t hex_len = ews_odb_algo(session->repo->odb) == EWS_SHA1 ? 40 : 64;
-	EWS_CLEANUP(fd) int fd = session->method->is_project ? -1 : ews_session_open_admin(session);
-
-	ews_error_clear();
-	if (fd < 0)
-		return;
-	add_ids_below(out, hex_len, fd, "logs");
-	add_ids_below(out, hex_len, fd, "refs");
-	add_ids_in(out, hex_len, fd, "packed-refs");
-	add_ids_in(out, hex_len, fd, "ORIG_HEAD");
-	ews_oids_sort(out);
-}
-
 /* In place an agent moves the project's own branches: where they stand is held as well. */
-static void list_branches(struct ews_oids *out, const struct ews_session *session)
+static int list_branches(struct ews_oids *out, const struct ews_session *session)
 {
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	int rc = ews_odb_ref_list(&refs, session->repo->odb, EWS_REF_BRANCHES);
 
-	if (ews_odb_ref_list(&refs, session->repo->odb, EWS_REF_BRANCHES) < 0)
-		ews_error_clear();
-	for (size_t i = 0; i < refs.n; i++)
+	for (size_t i = 0; i < refs.n && rc == 0; i++)
 		ews_oids_add(out, &refs.items[i].oid);
+	return rc;
 }
 
 /* Keep those that are commits of the store, each once. */
-static void keep_commits(struct ews_oids *list, struct ews_odb *odb)
+static int keep_commits(struct ews_oids *list, struct ews_odb *odb)
 {
 	size_t kept = 0;
 
 	ews_oids_sort(list);
-	for (size_t i = 0; i < list->n; i++)
-		if (ews_odb_is(odb, &list->items[i], EWS_OBJECT_COMMIT))
+	for (size_t i = 0; i < list->n; i++) {
+		enum ews_object_type type;
+		int rc = ews_odb_read_header(&type, NULL, odb, &list->items[i]);
+
+		if (rc < 0 && rc != EWS_ENOTFOUND && rc != EWS_EDAMAGED)
+			return rc;
+		if (rc == 0 && type == EWS_OBJECT_COMMIT)
 			list->items[kept++] = list->items[i];
+		ews_error_clear();
+	}
 	list->n = kept;
+	return 0;
 }
 
-void ews_history_commits(struct ews_oids *out, const struct ews_session *session)
+int ews_history_commits(struct ews_oids *out, struct ews_strv *closed, const struct ews_session *session)
 {
-	if (session->method->is_project)
-		list_branches(out, session);
-	else
-		list_ids(out, session);
-	keep_commits(out, session->repo->odb);
+	int rc = session->method->is_project ? list_branches(out, session)
+					     : ews_history_list_ids(out, closed, session);
+
+	return rc < 0 ? rc : keep_commits(out, session->repo->odb);
 }
 
-void ews_history_add_merged(struct ews_oids *out, struct ews_repo *repo, const struct ews_gitstate *git)
+int ews_history_add_merged(struct ews_oids *out, struct ews_repo *repo, const struct ews_gitstate *git)
 {
 	const struct ews_gitstate_file *merged = ews_gitstate_file(git, "MERGE_HEAD");
 
 	if (!merged)
-		return;
-	add_ids(out, merged->data.ptr, ews_odb_algo(repo->odb) == EWS_SHA1 ? 40 : 64);
-	keep_commits(out, repo->odb);
+		return 0;
+	ews_history_add_ids(out, merged->data.ptr, merged->data.len, ews_odb_algo(repo->odb));
+	return keep_commits(out, repo->odb);
 }
 
 static void add_index_ids(struct ews_oids *out, const struct ews_index *index)
@@ -146,53 +86,62 @@ static void format_request(struct ews_buf *out, const struct ews_session *sessio
 		ews_buf_addf(out, "^%s\n", session->state.base_commit);
 }
 
-static int carry(const struct ews_session *session, const struct ews_buf *request)
+static char *own_objects(const struct ews_session *session)
+{
+	return ews_strfmt("%s/.git/objects", session->state.workspace);
+}
+
+/* Out of the workspace's repository, whose objects are in `own`, into the store. */
+static struct ews_carry carry_of(const struct ews_session *session, const char *own)
 {
 	const struct ews_repo *repo = session->repo;
-	EWS_CLEANUP(free) char *own = ews_strfmt("%s/.git/objects", session->state.workspace);
 	const char *store = ews_odb_object_dir(repo->odb);
-	const struct ews_carry what = { .home = repo->home,
-					.tmp_dir = repo->dir,
-					.algo = ews_odb_algo(repo->odb),
-					.from = own,
-					.alternate = store,
-					.to = store,
-					.sharing = ews_odb_sharing(repo->odb) };
-	int rc = ews_carry(&what, request);
 
-	return rc < 0 ? rc : ews_odb_refresh(repo->odb);
+	return (struct ews_carry){ .home = repo->home,
+				   .tmp_dir = repo->dir,
+				   .algo = ews_odb_algo(repo->odb),
+				   .from = own,
+				   .alternate = store,
+				   .to = store,
+				   .sharing = ews_odb_sharing(repo->odb) };
+}
+
+/* Carry those that the store lacks. Returns 1, or 0 when it lacks none. Fails with EWS_EGIT when something is missing of them. */
+static int adopt(const struct ews_session *session, const struct ews_oid *wanted, size_t n)
+{
+	EWS_CLEANUP(buf) struct ews_buf request = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *own = own_objects(session);
+	const struct ews_carry carry = carry_of(session, own);
+	int rc;
+
+	format_request(&request, session, wanted, n);
+	if (!request.len)
+		return 0;
+	rc = ews_carry(&carry, &request);
+	if (rc == 0)
+		rc = ews_odb_refresh(session->repo->odb);
+	return rc < 0 ? rc : 1;
 }
 
 /* What is lacking there keeps nobody from saving the rest: it is not held. */
 static int adopt_if_whole(const struct ews_session *session, const struct ews_oids *wanted)
 {
-	EWS_CLEANUP(buf) struct ews_buf request = EWS_BUF_INIT;
-	int rc;
+	int rc = adopt(session, wanted->items, wanted->n);
 
-	format_request(&request, session, wanted->items, wanted->n);
-	if (!request.len)
-		return 0;
-	rc = carry(session, &request);
-	if (rc == EWS_EGIT) {
-		ews_error_clear();
-		return 0;
-	}
-	return rc < 0 ? rc : 1;
+	if (rc != EWS_EGIT)
+		return rc;
+	ews_error_clear();
+	return 0;
 }
 
 /* All of them; or those that are whole, which are found by halves: the others go into `lacking`. */
 static int adopt_whole(struct ews_oids *lacking, const struct ews_session *session, const struct ews_oid *wanted,
 		       size_t n)
 {
-	EWS_CLEANUP(buf) struct ews_buf request = EWS_BUF_INIT;
-	int rc, first;
+	int rc = adopt(session, wanted, n), first;
 
-	format_request(&request, session, wanted, n);
-	if (!request.len)
-		return 0;
-	rc = carry(session, &request);
 	if (rc != EWS_EGIT)
-		return rc < 0 ? rc : 1;
+		return rc;
 	ews_error_clear();
 	if (n == 1) {
 		ews_oids_add(lacking, wanted);
@@ -201,6 +150,29 @@ static int adopt_whole(struct ews_oids *lacking, const struct ews_session *sessi
 	first = adopt_whole(lacking, session, wanted, n / 2);
 	rc = first < 0 ? first : adopt_whole(lacking, session, wanted + n / 2, n - n / 2);
 	return rc ? rc : first;
+}
+
+/* The same, where most that is lacking is nowhere, as in a partial clone: those are set aside at once. */
+static int adopt_what_is_there(struct ews_oids *lacking, const struct ews_session *session,
+			       const struct ews_oids *wanted)
+{
+	EWS_CLEANUP(oids) struct ews_oids there = EWS_OIDS_INIT;
+	EWS_CLEANUP(free) char *own = own_objects(session);
+	const struct ews_carry carry = carry_of(session, own);
+	int rc = adopt(session, wanted->items, wanted->n);
+
+	if (rc != EWS_EGIT)
+		return rc;
+	ews_error_clear();
+	rc = ews_carry_sort_out(&there, lacking, &carry, wanted);
+	if (rc == EWS_EGIT) {
+		/* Git can't work on what is left of the repository: nothing is to be had there. */
+		ews_error_clear();
+		for (size_t i = 0; i < wanted->n; i++)
+			ews_oids_add(lacking, &wanted->items[i]);
+		return 0;
+	}
+	return rc < 0 ? rc : adopt_whole(lacking, session, there.items, there.n);
 }
 
 /* Add what HEAD stands at, by itself or through a branch. */
@@ -212,7 +184,7 @@ static void add_head(struct ews_oids *out, const struct ews_session *session, co
 	struct ews_oid oid;
 
 	if (head)
-		add_ids(out, head->data.ptr, ews_odb_algo(session->repo->odb) == EWS_SHA1 ? 40 : 64);
+		ews_history_add_ids(out, head->data.ptr, head->data.len, ews_odb_algo(session->repo->odb));
 	if (git_fd >= 0 && ews_odb_ref_read_from(&oid, session->repo->odb, git_fd, true, branch) == 0)
 		ews_oids_add(out, &oid);
 	ews_error_clear();
@@ -248,7 +220,7 @@ static int adopt_extensions(const struct ews_session *session, const struct ews_
 	return of_resolved ? of_resolved : of_trees;
 }
 
-int ews_history_adopt(const struct ews_session *session, const struct ews_gitstate *git)
+int ews_history_adopt(const struct ews_session *session, struct ews_strv *closed, const struct ews_gitstate *git)
 {
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	EWS_CLEANUP(oids) struct ews_oids wanted = EWS_OIDS_INIT;
@@ -258,7 +230,9 @@ int ews_history_adopt(const struct ews_session *session, const struct ews_gitsta
 
 	if (!session->method->owns_objects)
 		return 0;
-	list_ids(&wanted, session);
+	rc = ews_history_list_ids(&wanted, closed, session);
+	if (rc < 0)
+		return rc;
 	add_head(&wanted, session, git);
 	add_head(&needed, session, git);
 	if (git->has_index && ews_index_parse_state(&index, git, ews_odb_algo(session->repo->odb)) < 0)
@@ -268,7 +242,7 @@ int ews_history_adopt(const struct ews_session *session, const struct ews_gitsta
 	if (!ews_odb_is_partial(session->repo->odb))
 		add_index_ids(&needed, &index);
 	ews_oids_sort(&wanted);
-	adopted = adopt_whole(&missing, session, wanted.items, wanted.n);
+	adopted = adopt_what_is_there(&missing, session, &wanted);
 	rc = adopted < 0 ? adopted : judge_lacking(&missing, &needed);
 	if (rc == 0)
 		rc = adopt_extensions(session, &index);

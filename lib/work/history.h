@@ -12,18 +12,18 @@
 #include "store/gitstate.h"
 #include "work/session.h"
 
-/* The commits of the store that the session's own refs and reflogs name, each once. */
-void ews_history_commits(struct ews_oids *out, const struct ews_session *session);
+/* The commits of the store that the session's own refs and reflogs name, each once; `closed` is that of ews_history_list_ids(). */
+int ews_history_commits(struct ews_oids *out, struct ews_strv *closed, const struct ews_session *session);
 
 /* Add to such a list those that `git` is merging, which only it may name. */
-void ews_history_add_merged(struct ews_oids *out, struct ews_repo *repo, const struct ews_gitstate *git);
+int ews_history_add_merged(struct ews_oids *out, struct ews_repo *repo, const struct ews_gitstate *git);
 
 /*
- * Bring into the store what HEAD, index, refs and reflogs of a private repository name and the store lacks, with all
- * that it leads to; returns 1 when there was something. What the index names besides its entries comes along where it is whole, and so does what refs and
+ * Bring into the store what HEAD, index, refs and reflogs (but for what goes to `closed`, as above) of a private repository name and
+ * the store lacks, with all that it leads to; returns 1 when there was something. What the index names besides its entries comes along where it is whole, and so does what refs and
  * reflogs name: what is not whole stays where it is. Nothing happens for other methods. Fails with EWS_EDAMAGED when something is missing of what HEAD stands
  * at, or the index names; of that a partial clone may.
  */
-int ews_history_adopt(const struct ews_session *session, const struct ews_gitstate *git);
+int ews_history_adopt(const struct ews_session *session, struct ews_strv *closed, const struct ews_gitstate *git);
 
 #endif

@@ -16,15 +16,16 @@
 #include "work/snapshot.h"
 
 /* Are there commits that the base does not lead to by itself? */
-static bool has_commits(const struct ews_session *session, const struct ews_oid *base)
+static int has_commits(struct ews_strv *closed, const struct ews_session *session, const struct ews_oid *base)
 {
 	EWS_CLEANUP(oids) struct ews_oids commits = EWS_OIDS_INIT;
-	bool has = false;
+	size_t n_closed = closed ? closed->n : 0;
+	int rc = ews_history_commits(&commits, closed, session);
+	bool has = closed && closed->n > n_closed;
 
-	ews_history_commits(&commits, session);
 	for (size_t i = 0; i < commits.n; i++)
 		has = has || !ews_oid_equal(&commits.items[i], base);
-	return has;
+	return rc < 0 ? rc : has;
 }
 
 static bool is_same_entry(const struct ews_index_entry *a, const struct ews_index_entry *b)
@@ -72,7 +73,7 @@ static int read_base(struct ews_snapshot *base, struct ews_content *content, str
 	return 0;
 }
 
-int ews_remains_keep(char **kept, struct ews_session *session, bool dry_run)
+int ews_remains_keep(char **kept, struct ews_strv *closed, struct ews_session *session, bool dry_run)
 {
 	struct ews_repo *repo = session->repo;
 	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
@@ -83,7 +84,8 @@ int ews_remains_keep(char **kept, struct ews_session *session, bool dry_run)
 	struct ews_snapshot_opts opts = { .session = session,
 					  .subject = "ews: what git had of a workspace that was gone",
 					  .parent = session->state.last_snapshot,
-					  .prefix = EWS_REF_TRASH };
+					  .prefix = EWS_REF_TRASH,
+					  .closed = closed };
 	EWS_CLEANUP(fd) int git = ews_session_open_admin(session);
 	int rc;
 
@@ -100,8 +102,9 @@ int ews_remains_keep(char **kept, struct ews_session *session, bool dry_run)
 	rc = ews_gitstate_read(&content.git, git);
 	if (rc < 0)
 		return rc;
-	if (!differs(&was, &content.git, ews_odb_algo(repo->odb)) && !has_commits(session, &base.head))
-		return 0;
+	rc = has_commits(closed, session, &base.head);
+	if (rc < 0 || (!rc && !differs(&was, &content.git, ews_odb_algo(repo->odb))))
+		return rc;
 	rc = dry_run ? 0 : ews_snapshot_keep(&snapshot, repo, batch, &content, &opts);
 	if (rc < 0)
 		return rc;

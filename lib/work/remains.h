@@ -13,8 +13,8 @@
 
 /*
  * Keep them as a snapshot in trash, with the base's files (none when the base is gone, too). Returns 1 when there was
- * something that the base does not lead to; `*kept` is the snapshot's id then (the caller frees it), or NULL of a dry run.
+ * something that the base does not lead to, or that may not be read, which goes to `closed` (NULL: that fails); `*kept` is the snapshot's id then (the caller frees it), or NULL of a dry run.
  */
-int ews_remains_keep(char **kept, struct ews_session *session, bool dry_run);
+int ews_remains_keep(char **kept, struct ews_strv *closed, struct ews_session *session, bool dry_run);
 
 #endif

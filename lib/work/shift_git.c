@@ -95,7 +95,7 @@ int ews_shift_refuse_locked(const struct ews_shift *shift)
 
 int ews_shift_adopt(struct ews_shift *shift, struct ews_strv *differences)
 {
-	int rc = ews_history_adopt(shift->session, &shift->now.git);
+	int rc = ews_history_adopt(shift->session, NULL, &shift->now.git);
 
 	if (rc != EWS_EDAMAGED)
 		return rc;

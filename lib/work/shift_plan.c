@@ -719,6 +719,8 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 		rc = ews_session_tampered(&differences, shift->session);
 		if (rc >= 0)
 			rc = ews_shift_adopt(shift, &differences);
+		if (rc < 0)
+			return rc;
 		plan_gitfile(shift, &differences, root_fd);
 		if (ews_strv_has(&differences, EWS_METHOD_CONFIG))
 			name_config(out, root_fd);

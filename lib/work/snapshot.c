@@ -186,7 +186,7 @@ static int look(struct taking *taking, struct ews_batch *batch)
 		rc = ews_ignored_settle(&taking->content, session, &taking->base_content,
 					ews_snapshot_reading_finish, &taking->reading);
 	if (rc == 0 && session)
-		rc = ews_history_adopt(session, &taking->content.git);
+		rc = ews_history_adopt(session, NULL, &taking->content.git);
 	if (rc >= 0 && only)
 		rc = take_over(&taking->content, taking->repo, taking->has_parent ? &taking->parent : &taking->base,
 			       only);

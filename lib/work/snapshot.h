@@ -111,6 +111,7 @@ struct ews_snapshot_opts {
 	const char *parent; /* snapshot id or NULL */
 	const char *prefix; /* which refs: EWS_REF_SNAPSHOTS, _TRASH or _SESSIONS */
 	bool is_as_found; /* nothing was done with the entries since they were looked at: what they were kept as then (work/kept) is used again */
+	struct ews_strv *closed; /* gets what of the session's own git may not be read (work/history), and is not held then; NULL: that fails */
 	const struct ews_snapshot *like; /* one that is kept already and may have much of it: its trees are used again; NULL: none */
 	struct ews_content *like_content; /* NULL: not at hand */
 	bool like_goes; /* its list may be let go of, where that is long, once the trees are written */

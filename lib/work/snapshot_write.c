@@ -262,11 +262,14 @@ static int write_named(struct ews_snapshot *snap, struct ews_kept *now, struct w
 	EWS_CLEANUP(free) const struct ews_oid **pins = NULL;
 	EWS_CLEANUP(free) char *message = ews_strfmt("manifest of %s\n", snap->id);
 	struct ews_oid tree;
-	int rc;
+	int rc = writing->opts->session
+			 ? ews_history_commits(&history, writing->opts->closed, writing->opts->session)
+			 : 0;
 
-	if (writing->opts->session)
-		ews_history_commits(&history, writing->opts->session);
-	ews_history_add_merged(&history, writing->repo, &writing->content->git);
+	if (rc == 0)
+		rc = ews_history_add_merged(&history, writing->repo, &writing->content->git);
+	if (rc < 0)
+		return rc;
 	digest_skips(now->skips, &writing->content->scan.skips);
 	digest_rest(now->rest, writing->content, &snap->head, &history);
 	ews_earlier_find(&writing->earlier, writing->repo->odb, writing->content, writing->opts);
