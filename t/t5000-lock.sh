@@ -112,4 +112,9 @@ test_expect_success '32 sessions are started, run and ended at once, and all is 
 	ews list >out && test_must_be_empty out && git -C p fsck --strict --no-dangling >out 2>&1 && test_must_be_empty out && git -C p worktree list >out && test_line_count = 2 out && ls "${locks:?}" >out && test_must_be_empty out
 '
 
+test_expect_success STRACE 'a session that can not be looked at just now keeps its lock' '
+	test_repo blind && git -C blind ews start a && git -C blind ews lock acquire --deep --session a && test_expect_code 1 test_strace trace -P sessions/a -e trace=openat2 -e inject=openat2:error=EMFILE git -C blind ews lock acquire -- true 2>err && test_grep INJECTED trace && test_grep "session .a." err &&
+	git -C blind ews status --json >json && test_json json ".sessions[0].lock" deep && git -C blind ews lock release a && git -C blind ews end a
+'
+
 test_done

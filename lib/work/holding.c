@@ -173,7 +173,7 @@ static bool has_session(const struct ews_holding *holding, const struct ews_repo
 	EWS_CLEANUP(free) char *owner = ews_strfmt("owner:%s", holding->id);
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, rel);
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
-	int rc = fd < 0 ? EWS_ENOTFOUND : ews_state_read(&state, fd);
+	int rc = fd < 0 ? fd : ews_state_read(&state, fd);
 
 	ews_error_clear();
 	if (rc < 0 && rc != EWS_ENOTFOUND)

@@ -193,10 +193,12 @@ static int move_base(struct ews_session *session)
 	const struct ews_oid none = EWS_OID_NONE;
 	int rc = ews_snapshot_base(&base, session);
 
-	if (rc < 0) {
+	if (rc == EWS_ENOTFOUND || rc == EWS_EDAMAGED) {
 		ews_error_clear();
 		return 0;
 	}
+	if (rc < 0)
+		return rc;
 	trash = ews_strfmt(EWS_REF_TRASH "%s", base.id);
 	rc = ews_odb_ref_swap(session->repo->odb, trash, &none, &base.commit);
 	if (rc == EWS_ESTALE || rc == EWS_EEXISTS) {
