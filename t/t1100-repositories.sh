@@ -301,4 +301,12 @@ test_expect_success 'HEAD and config that make no sense: one error' '
 	git clone -q origin badconfig && echo "[broken" >>badconfig/.git/config && test_expect_code 128 git-ews -C badconfig start >out 2>err && test_must_be_empty out && test_grep "^hint: mend it with an editor" err
 '
 
+test_expect_success STRACE 'P1, P8: a repository that can not be looked at just now is not passed by: neither the one around it nor a plain directory is taken for it' '
+	test_repo around && test_repo around/in && start_ws around so && echo agent >>"${ws:?}/run.sh" && git -C around ews apply so && cp around/run.sh want && in=$PWD/around/in && for fault in ".git newfstatat EIO" ".git/HEAD openat EMFILE" ".git/objects newfstatat EIO" ".git readlink EIO"; do
+		path="${in:?}/${fault%% *}" && calls=${fault#* } && for verb in undo "start x" "clean --force" list; do
+			(cd around/in && test_expect_code 128 test_strace ../../trace -P "$path" -e trace=${calls% *} -e inject=${calls% *}:error=${calls#* } "$EWS_BIN/git-ews" $verb 2>../../err) && test_grep INJECTED trace && test_grep "^error: cannot" err && test_cmp want around/run.sh || { echo >&2 "$fault: $verb"; return 1; }
+		done || return 1
+	done && git -C around ews list >out && test_line_count = 1 out && git -C around/in ews list >out && test_must_be_empty out && git -C around ews undo && git -C around ews end so
+'
+
 test_done

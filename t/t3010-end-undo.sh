@@ -589,6 +589,19 @@ test_expect_success STRACE 'P4: what the reflogs of a workspace name is not lost
 	done
 '
 
+test_expect_success STRACE 'P4: whenever a revert fails to open the workspace'"'"'s own git directory, it says so, and nothing is lost' '
+	start_ws p blind && echo hours >"${ws:?}/new" && met= && for n in $(test_seq 1 12); do
+		test_strace trace -P worktrees/blind -e trace=openat2 -e inject=openat2:error=EIO:when=$n git -C p ews revert blind >out 2>err
+		case $? in
+		128) met=$((met + 1)) && test_grep INJECTED trace && git -C p ews recover --all || return 1 ;;
+		0) test_path_is_missing "${ws:?}/new" || return 1 ;;
+		*) cat >&2 err && return 1 ;;
+		esac
+		test -e "${ws:?}/new" || git -C p ews undo blind || return 1
+		test_grep hours "${ws:?}/new" || return 1
+	done && test "$met" -gt 3 && git -C p ews recover --all && git -C p ews end --force blind
+'
+
 test_expect_success USERS 'P4: reflogs that an agent closed are opened up; what is another user'"'"'s is named by end, and fails what saves' '
 	mkdir shut && git clone -q p shut/p && test_give_user shut && for method in snapshot worktree; do
 		for how in closed foreign; do

@@ -46,6 +46,12 @@ static inline bool ews_errno_is_absent_or_link(int err)
 	return ews_errno_is_absent(err) || err == ELOOP;
 }
 
+/* Does it speak of this moment, and not of what was looked for: no descriptors, no memory, a disk that fails? */
+static inline bool ews_errno_is_passing(int err)
+{
+	return err == EMFILE || err == ENFILE || err == ENOMEM || err == EIO;
+}
+
 /* Set the sentence (printf-like, starts small, no full stop), drop any hint; gives `code` back. */
 __attribute__((format(printf, 2, 3))) int ews_error(enum ews_code code, const char *fmt, ...);
 

@@ -55,17 +55,21 @@ int ews_odb_find_common_dir(char **out, const char *git_dir)
 	return find_real_dir(out, dir);
 }
 
-static bool is_dir_in(const char *dir, const char *name)
+static int is_dir_in(const char *dir, const char *name)
 {
 	EWS_CLEANUP(free) char *path = ews_path_join(dir, name);
 	struct stat st;
 
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	if (stat(path, &st) == 0)
+		return S_ISDIR(st.st_mode);
+	return ews_errno_is_passing(errno) ? ews_error_os("cannot look for '%s'", path) : 0;
 }
 
-bool ews_odb_is_common_dir(const char *dir)
+int ews_odb_is_common_dir(const char *dir)
 {
-	return is_dir_in(dir, "objects") && is_dir_in(dir, "refs");
+	int rc = is_dir_in(dir, "objects");
+
+	return rc > 0 ? is_dir_in(dir, "refs") : rc;
 }
 
 int ews_odb_open_through(struct ews_odb **out, enum ews_odb_room room, const char *git_dir, const char *home)
@@ -87,8 +91,9 @@ int ews_odb_open_through(struct ews_odb **out, enum ews_odb_room room, const cha
 	if (room == EWS_ODB_FITTING)
 		room = format.algo == EWS_SHA1 ? EWS_ODB_LIBGIT2 : EWS_ODB_GIT;
 	/* A HEAD that is gone, a link to nowhere, or says what makes no sense, will do: who reads it finds out. */
-	if (!ews_odb_is_common_dir(common_dir))
-		return ews_error(EWS_ENOTFOUND, "no git repository at '%s'", git_dir);
+	rc = ews_odb_is_common_dir(common_dir);
+	if (rc <= 0)
+		return rc < 0 ? rc : ews_error(EWS_ENOTFOUND, "no git repository at '%s'", git_dir);
 	odb = room == EWS_ODB_GIT ? ews_odb_open_git(home) : ews_odb_open_libgit2(&format);
 	odb->algo = format.algo;
 	odb->is_partial = format.is_partial;

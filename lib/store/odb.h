@@ -45,8 +45,8 @@ void ews_odb_free(struct ews_odb *odb);
 /* Where the shared part of the repository at `git_dir` is: a linked worktree says it in its file `commondir`. The caller frees `*out`. */
 int ews_odb_find_common_dir(char **out, const char *git_dir);
 
-/* Has `dir` what the worktrees of a repository have in common: directories of objects and refs? */
-bool ews_odb_is_common_dir(const char *dir);
+/* Has `dir` what the worktrees of a repository have in common: directories of objects and refs? 1, 0, or an error: it can't be told now. */
+int ews_odb_is_common_dir(const char *dir);
 
 /* Which library stands behind the one room: "libgit2 1.5.1". The caller frees it. */
 char *ews_odb_library(void);

@@ -230,7 +230,10 @@ static int open_store(struct ews_repo **out, const char *repo_dir, const char *h
 
 	if (rc < 0)
 		return rc;
-	if (*place.git_dir != '/' || !ews_repo_place_is_git_dir(place.git_dir, home))
+	rc = *place.git_dir == '/' ? ews_repo_place_is_git_dir(place.git_dir, home) : 0;
+	if (rc < 0)
+		return rc;
+	if (!rc)
 		return ews_error(EWS_EDAMAGED, "'%s' is no git directory", place.git_dir);
 	place.top = ews_strdup(place.git_dir);
 	place.is_bare = true;
@@ -268,7 +271,7 @@ static bool is_of_linked(const struct ews_state *state, const char *repo_dir, co
 {
 	EWS_CLEANUP(free) char *store = NULL;
 	bool is = ews_home_find_store(&store, repo_dir) == 0 && is_linked(state->git_dir, store) &&
-		  ews_repo_place_is_git_dir(store, home);
+		  ews_repo_place_is_git_dir(store, home) > 0;
 
 	ews_error_clear();
 	return is;

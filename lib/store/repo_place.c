@@ -5,6 +5,7 @@
  */
 #include "store/repo_place.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,22 +30,25 @@ void ews_repo_place_release(struct ews_repo_place *place)
 	free(place->git_dir);
 }
 
-static bool has_head(const char *dir)
+static int has_head(const char *dir)
 {
 	EWS_CLEANUP(free) char *head = ews_path_join(dir, "HEAD");
 	int rc = ews_gitfile_is_head(AT_FDCWD, head);
 
-	if (rc < 0)
-		ews_error_clear();
-	return rc > 0;
+	if (rc >= 0 || ews_errno_is_passing(errno))
+		return rc;
+	ews_error_clear();
+	return 0;
 }
 
-/* Has `dir` what a git directory has besides HEAD: objects and refs, of its own or common ones? */
-static bool has_store(const char *dir)
+/* Has `dir` what a git directory has besides HEAD: objects and refs, of its own or common ones? 1, 0, or an error. */
+static int has_store(const char *dir)
 {
 	EWS_CLEANUP(free) char *common = ews_path_join(dir, "commondir");
 
-	return access(common, F_OK) == 0 || ews_odb_is_common_dir(dir);
+	if (access(common, F_OK) == 0)
+		return 1;
+	return ews_errno_is_passing(errno) ? ews_error_os("cannot look for '%s'", common) : ews_odb_is_common_dir(dir);
 }
 
 /* Does home know the repository at `dir`? */
@@ -52,16 +56,21 @@ static bool is_known(const char *dir, const char *home)
 {
 	EWS_CLEANUP(free) char *common = NULL;
 	EWS_CLEANUP(free) char *repo_dir = NULL;
-	bool is = ews_odb_find_common_dir(&common, dir) == 0 && ews_odb_is_common_dir(common) &&
+	bool is = ews_odb_find_common_dir(&common, dir) == 0 && ews_odb_is_common_dir(common) > 0 &&
 		  ews_home_find_repo_dir(&repo_dir, home, common) == 0;
 
 	ews_error_clear();
 	return is;
 }
 
-bool ews_repo_place_is_git_dir(const char *dir, const char *home)
+int ews_repo_place_is_git_dir(const char *dir, const char *home)
 {
-	return has_store(dir) && (has_head(dir) || is_known(dir, home));
+	int rc = has_store(dir);
+
+	if (rc <= 0)
+		return rc;
+	rc = has_head(dir);
+	return rc ? rc : is_known(dir, home);
 }
 
 char *ews_repo_place_around(const char *git_dir)
@@ -78,7 +87,10 @@ static int follow_gitfile(char **out, const char *path, const char *home)
 	if (rc < 0)
 		return rc;
 	*out = ews_gitfile_follow(path);
-	if (!*out || !ews_repo_place_is_git_dir(*out, home)) {
+	rc = *out ? ews_repo_place_is_git_dir(*out, home) : 0;
+	if (rc < 0)
+		return rc;
+	if (!rc) {
 		ews_error(EWS_EGIT, "'%s' names '%s', which is no git directory", path, named);
 		ews_error_hint("the workspace of a session that has ended? Change to the project");
 		return EWS_EGIT;
@@ -90,25 +102,28 @@ static int follow_gitfile(char **out, const char *path, const char *home)
 static int look_at(struct ews_repo_place *out, const char *dir, const char *home)
 {
 	EWS_CLEANUP(free) char *dot_git = ews_path_join(dir, ".git");
-	struct stat st;
+	struct stat st = { .st_mode = 0 };
+	int rc = 0;
 
-	if (stat(dot_git, &st) == 0) {
-		if (S_ISREG(st.st_mode)) {
-			int rc = follow_gitfile(&out->git_dir, dot_git, home);
-
-			if (rc < 0)
-				return rc;
+	if (stat(dot_git, &st) < 0 && ews_errno_is_passing(errno))
+		return ews_error_os("cannot look at '%s'", dot_git);
+	if (S_ISREG(st.st_mode)) {
+		rc = follow_gitfile(&out->git_dir, dot_git, home);
+		if (rc == 0)
 			out->top = ews_strdup(dir);
-			return 1;
-		}
-		if (S_ISDIR(st.st_mode) && ews_repo_place_is_git_dir(dot_git, home)) {
-			out->git_dir = realpath(dot_git, NULL);
-			out->top = ews_strdup(dir);
-			return 1;
-		}
+		return rc < 0 ? rc : 1;
 	}
-	if (!ews_repo_place_is_git_dir(dir, home))
-		return 0;
+	if (S_ISDIR(st.st_mode))
+		rc = ews_repo_place_is_git_dir(dot_git, home);
+	if (rc > 0) {
+		out->git_dir = realpath(dot_git, NULL);
+		out->top = ews_strdup(dir);
+		return out->git_dir ? 1 : ews_error_os("cannot find '%s'", dot_git);
+	}
+	if (rc == 0)
+		rc = ews_repo_place_is_git_dir(dir, home);
+	if (rc <= 0)
+		return rc;
 	out->git_dir = ews_strdup(dir);
 	if (!strcmp(ews_path_base(dir), ".git")) {
 		out->top = ews_path_dir(dir);
@@ -160,7 +175,7 @@ static void take_plain(struct ews_repo_place *out, const char *dir, char *store)
 static bool is_known_plain(struct ews_repo_place *out, const char *dir, const char *home)
 {
 	EWS_CLEANUP(free) char *store = ews_home_store(home, dir);
-	bool known = ews_repo_place_is_git_dir(store, home);
+	bool known = ews_repo_place_is_git_dir(store, home) > 0;
 
 	if (known)
 		take_plain(out, dir, ews_steal(&store));
@@ -204,7 +219,7 @@ static int say_damaged(enum ews_code code, const char *dot_git)
 	EWS_CLEANUP(free) char *head = ews_path_join(dot_git, "HEAD");
 	struct stat st;
 
-	if (!has_store(dot_git)) {
+	if (has_store(dot_git) <= 0) {
 		ews_error(code, "'%s' is no git directory", dot_git);
 		ews_error_hint("repair it, or move it away to work in a plain directory");
 		return code;
@@ -250,7 +265,7 @@ static int not_found(const char *cwd, const char *home)
 	EWS_CLEANUP(free) char *was = ews_astray_guess(home, cwd);
 	EWS_CLEANUP(free) char *shown = ews_shell_shown(was ? was : "");
 
-	if (dot_git && (!was || has_store(dot_git)))
+	if (dot_git && (!was || has_store(dot_git) > 0))
 		return say_damaged(EWS_ENOTFOUND, dot_git);
 	ews_error(EWS_ENOTFOUND, "'%s' is in no git repository, and in no directory that had a session", cwd);
 	if (was)
@@ -359,7 +374,7 @@ static int from_environment(struct ews_repo_place *out, const char *cwd, const c
 		if (rc < 0)
 			return rc;
 	}
-	if (!out->git_dir || !ews_repo_place_is_git_dir(out->git_dir, home)) {
+	if (!out->git_dir || ews_repo_place_is_git_dir(out->git_dir, home) <= 0) {
 		ews_error(EWS_ENOTFOUND, "GIT_DIR names '%s', which is no git directory", dir);
 		ews_error_hint("unset GIT_DIR");
 		return EWS_ENOTFOUND;

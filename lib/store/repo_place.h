@@ -32,8 +32,11 @@ struct ews_repo_place {
 void ews_repo_place_release(struct ews_repo_place *place);
 EWS_CLEANUP_DEFINE(repo_place, struct ews_repo_place, ews_repo_place_release)
 
-/* Is `dir` a git directory? Where home knows it a damaged HEAD takes nothing away from that: `revert` brings it back. */
-bool ews_repo_place_is_git_dir(const char *dir, const char *home);
+/*
+ * Is `dir` a git directory? Where home knows it a damaged HEAD takes nothing away from that: `revert` brings it back. 1, 0, or an error:
+ * it can't be told now, and whoever takes that for no would take another project for the one that is meant.
+ */
+int ews_repo_place_is_git_dir(const char *dir, const char *home);
 
 /* The directory around `git_dir`, where that has the name of one that is in its work tree; else NULL. The caller frees it. */
 char *ews_repo_place_around(const char *git_dir);

@@ -161,9 +161,10 @@ int ews_history_list_ids(struct ews_oids *out, struct ews_strv *closed, const st
 	struct search search = { out, closed, ews_odb_algo(session->repo->odb), fd, EWS_STRV_INIT };
 	int rc;
 
-	ews_error_clear();
-	if (fd == EWS_ENOTFOUND)
+	if (fd == EWS_ENOTFOUND) {
+		ews_error_clear();
 		return 0;
+	}
 	rc = fd < 0 ? fd : search_below(&search, "logs");
 	if (rc == 0)
 		rc = search_below(&search, "refs");
