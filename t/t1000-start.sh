@@ -367,6 +367,22 @@ test_expect_success 'P8: git --literal-pathspecs ews takes each word for a path'
 	git -C words ews end lit && test_expect_code 128 env GIT_LITERAL_PATHSPECS=1 git -C words ews start lit -- "s/?" >out 2>err && test_grep "s/?.* matches nothing in the project" err && test_expect_code 129 env GIT_LITERAL_PATHSPECS=1 GIT_GLOB_PATHSPECS=1 git -C words ews start lit -- s 2>err && test_grep "contradict" err
 '
 
+# Has the workspace of the project shape/ these files and this index, and can git make a tree of them?
+fits() {
+	(cd "${ws:?}" && find . -name .git -prune -o -type f -print | sort && git ls-files) >got && printf "%s\n" "$@" >want && test_cmp want got &&
+	git -C "$ws" add -A && git -C "$ws" commit -q --allow-empty -m x && git -C "$ws" fsck --no-dangling && git -C shape ews end
+}
+
+test_expect_success 'P8: what comes along and the file of the commit that is in its way are not both there, and neither goes unsaid' '
+	git init -q shape && (cd shape && echo a >a && echo x >a-x && mkdir t && echo 1 >t/1 && echo 2 >t/2 && git add . && ews_repo_commit one 100 && git rm -q a && mkdir a && echo mine >a/b && git add a/b) &&
+	start_ws shape -- a/b && fits ./a-x ./a/b ./t/1 ./t/2 a-x a/b t/1 t/2 && start_ws shape --method snapshot -- a/b && fits ./a-x ./a/b ./t/1 ./t/2 a-x a/b t/1 t/2 &&
+	git -C shape reset -q && start_ws shape -- a/b && fits ./a-x ./a/b ./t/1 ./t/2 a a-x t/1 t/2 &&
+	(cd shape && rm -r t && echo file >t) && start_ws shape -- t ":!t/1" && fits ./a ./a-x ./t a a-x t/1 t/2 && git -C shape add t && start_ws shape -- t ":!t/1" && fits ./a ./a-x ./t a a-x t &&
+	git -C shape reset -q && test_expect_code 1 git -C shape ews start --no-uncommitted --untracked x 2>err && test_grep ".a. of .HEAD. is in the way" err && test_grep "^hint: .*--no-untracked" err &&
+	(cd shape && git rm -q --cached a && ews_repo_commit "a gone" 200) && start_ws shape --base HEAD --untracked -- a/b && fits ./a-x ./a/b ./t/1 ./t/2 a-x t/1 t/2 &&
+	test_expect_code 1 git -C shape ews start --base HEAD~1 --untracked x -- a/b 2>err && test_grep ".a. of .HEAD~1. is in the way" err && git -C shape ews list >out && test_grep ! x out
+'
+
 test_expect_success '--no-untracked and --no-uncommitted leave these at home' '
 	start_ws p --no-untracked nu &&
 	(cd p && git status --porcelain -uno) >want && (cd "$ws" && git status --porcelain -uall) >got &&

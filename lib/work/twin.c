@@ -57,9 +57,32 @@ static bool is_meant(const struct sources *src, const struct ews_twin_opts *opts
 	return opts->specs ? ews_strv_sorted_has(&src->meant, path) : ews_path_is_inside_any(path, opts->only);
 }
 
+/* What `list` has at the path, unless it is a directory, which is what it holds. */
+static const struct ews_entry *find_file(const struct ews_entries *list, const char *path)
+{
+	const struct ews_entry *entry = ews_entries_find(list, path);
+
+	return entry && !is_dir(entry) ? entry : NULL;
+}
+
 static bool is_tracked(const struct sources *src, const char *path)
 {
-	return ews_index_find(&src->index, path) || ews_entries_find(&src->head, path);
+	return ews_index_find(&src->index, path) || find_file(&src->head, path);
+}
+
+/* The commit that the twin stands at. */
+static const struct ews_entries *commit_of(const struct sources *src)
+{
+	return src->has_base ? &src->base : &src->head;
+}
+
+/* Has that commit there what HEAD has? Then what was changed since HEAD was changed since that. */
+static bool is_as_in_head(const struct sources *src, const char *path)
+{
+	const struct ews_entry *head = find_file(&src->head, path);
+	const struct ews_entry *base = find_file(&src->base, path);
+
+	return !src->has_base || (!head && !base) || (head && base && ews_entry_equal_in_git(head, base));
 }
 
 /* Does the project's HEAD, which does not resolve, name a branch that is not there yet? */
@@ -192,16 +215,21 @@ static void add_parents(struct ews_entries *out, const struct ews_entries *proje
 	}
 }
 
+static int hint_conflict(const struct ews_twin_opts *opts)
+{
+	ews_error_hint("commit the changes first, or leave them out with %s",
+		       opts->uncommitted ? "--no-uncommitted" : "--no-untracked");
+	return EWS_ECONFLICT;
+}
+
 /* Which entry a tracked path gets; NULL: none. */
 static int choose_tracked(const struct ews_entry **out, const struct sources *src, const struct ews_twin_opts *opts,
 			  const char *path)
 {
-	const struct ews_entry *project = ews_entries_find(&src->project.scan.entries, path);
-	const struct ews_entry *head = ews_entries_find(&src->head, path);
-	const struct ews_entry *base = src->has_base ? ews_entries_find(&src->base, path) : head;
-	bool same;
+	const struct ews_entry *project = find_file(&src->project.scan.entries, path);
+	const struct ews_entry *head = find_file(&src->head, path);
 
-	*out = base;
+	*out = find_file(commit_of(src), path);
 	if (!opts->uncommitted || !is_meant(src, opts, path))
 		return 0;
 	/* What was taken out of the index is there for git as an untracked file. */
@@ -213,12 +241,10 @@ static int choose_tracked(const struct ews_entry **out, const struct sources *sr
 	}
 	if (project && head && ews_entry_equal_in_git(project, head))
 		return 0;
-	same = (!head && !base) || (head && base && ews_entry_equal_in_git(head, base));
-	if (!same) {
+	if (!is_as_in_head(src, path)) {
 		ews_error(EWS_ECONFLICT, "'%s' has uncommitted changes, and '%s' has another version of it", path,
 			  opts->base);
-		ews_error_hint("commit the changes first, or leave them out with --no-uncommitted");
-		return EWS_ECONFLICT;
+		return hint_conflict(opts);
 	}
 	*out = project;
 	return 0;
@@ -231,7 +257,7 @@ static int add_chosen(struct ews_entries *out, const struct sources *src, const 
 	const struct ews_entry *chosen = NULL;
 	int rc = 0;
 
-	if (is_tracked(src, path) || (src->has_base && ews_entries_find(&src->base, path)))
+	if (is_tracked(src, path) || find_file(&src->base, path))
 		rc = choose_tracked(&chosen, src, opts, path);
 	else if (opts->untracked && is_meant(src, opts, path))
 		chosen = project;
@@ -260,6 +286,63 @@ static void add_empty_dirs(struct ews_entries *out, const struct sources *src, c
 	}
 }
 
+/*
+ * A file of the project can't stand with one that the commit has above it, or with those that the commit has below its path:
+ * add to `out` what is in the way.
+ */
+static void add_in_the_way(struct ews_strv *out, const struct sources *src, const char *path)
+{
+	EWS_CLEANUP(free) char *at = ews_strdup(path);
+	const struct ews_entry *there = ews_entries_find(commit_of(src), at);
+
+	while (!there) {
+		char *slash = strrchr(at, '/');
+
+		if (!slash)
+			return;
+		*slash = '\0';
+		there = find_file(commit_of(src), at);
+	}
+	if (is_dir(there) || strcmp(there->path, path))
+		ews_strv_add(out, at);
+}
+
+/*
+ * Does the commit's file give way to those of the project? As with git add, where it is HEAD's and changes come along: then it has
+ * gone from the project as well. Else neither may be left out.
+ */
+static int give_way(const struct ews_strv *in_the_way, const struct sources *src, const struct ews_twin_opts *opts,
+		    const char *path)
+{
+	if (!in_the_way->n || !ews_path_is_inside_any(path, (const char *const *)in_the_way->items))
+		return 0;
+	if (opts->uncommitted && is_as_in_head(src, path))
+		return 1;
+	ews_error(EWS_ECONFLICT, "'%s' of '%s' is in the way of files that are to come along", path,
+		  opts->base ? opts->base : "HEAD");
+	return hint_conflict(opts);
+}
+
+/* Of the files chosen one by one take those away that can't stand with the project's. */
+static int drop_in_the_way(struct ews_entries *files, const struct sources *src, const struct ews_twin_opts *opts)
+{
+	EWS_CLEANUP(strv) struct ews_strv in_the_way = EWS_STRV_INIT;
+	size_t kept = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < files->n; i++)
+		if (files->items[i].has_stat)
+			add_in_the_way(&in_the_way, src, files->items[i].path);
+	ews_strv_unique(&in_the_way);
+	for (size_t i = 0; i < files->n && rc >= 0; i++) {
+		rc = files->items[i].has_stat ? 0 : give_way(&in_the_way, src, opts, files->items[i].path);
+		if (rc == 0)
+			files->items[kept++] = files->items[i];
+	}
+	files->n = kept;
+	return rc < 0 ? rc : 0;
+}
+
 /* Files chosen one by one, then the directories that they need, then the project's empty ones. */
 static int compose_entries(struct ews_entries *out, const struct sources *src, const struct ews_twin_opts *opts)
 {
@@ -267,17 +350,18 @@ static int compose_entries(struct ews_entries *out, const struct sources *src, c
 	EWS_CLEANUP(strv) struct ews_strv have = EWS_STRV_INIT;
 	EWS_CLEANUP(entries) struct ews_entries files = EWS_ENTRIES_INIT;
 	const struct ews_entries *project = &src->project.scan.entries;
+	int rc = 0;
 
 	add_paths(&paths, project);
 	add_paths(&paths, &src->head);
 	add_paths(&paths, &src->base);
 	ews_strv_unique(&paths);
-	for (size_t i = 0; i < paths.n; i++) {
-		int rc = add_chosen(&files, src, opts, paths.items[i]);
-
-		if (rc < 0)
-			return rc;
-	}
+	for (size_t i = 0; i < paths.n && rc == 0; i++)
+		rc = add_chosen(&files, src, opts, paths.items[i]);
+	if (rc == 0)
+		rc = drop_in_the_way(&files, src, opts);
+	if (rc < 0)
+		return rc;
 	add_empty_dirs(&files, src, opts);
 	ews_entries_sort(&files);
 	for (size_t i = 0; i < files.n; i++) {
@@ -285,7 +369,7 @@ static int compose_entries(struct ews_entries *out, const struct sources *src, c
 		if (is_dir(&files.items[i]) && i + 1 < files.n &&
 		    ews_path_is_inside(files.items[i + 1].path, files.items[i].path))
 			continue;
-		/* One source's file may stand where another has a directory: what would lie below it is left out. */
+		/* An empty directory gives way to a file of the commit above it as well. */
 		if (out->n && !is_dir(&out->items[out->n - 1]) &&
 		    ews_path_is_inside(files.items[i].path, out->items[out->n - 1].path))
 			continue;
@@ -295,31 +379,40 @@ static int compose_entries(struct ews_entries *out, const struct sources *src, c
 	return 0;
 }
 
-/* The index of a composed twin: the project's entries for what comes from it, the commit's for the rest. */
-static void compose_index(struct ews_index *out, const struct sources *src, const struct ews_twin_opts *opts)
+/* Does the index of a composed twin have there what that of the project has? */
+static bool is_of_index(const struct sources *src, const struct ews_twin_opts *opts, const char *path)
 {
-	const struct ews_entries *base = src->has_base ? &src->base : &src->head;
+	return opts->uncommitted && is_meant(src, opts, path) && is_as_in_head(src, path);
+}
+
+/* The index of a composed twin: the project's entries for what comes from it, the commit's for the rest. */
+static int compose_index(struct ews_index *out, const struct sources *src, const struct ews_twin_opts *opts)
+{
+	EWS_CLEANUP(strv) struct ews_strv in_the_way = EWS_STRV_INIT;
+	const struct ews_entries *base = commit_of(src);
 
 	if (base->n > EWS_ENTRIES_MANY)
 		ews_alloc_give_back(); /* what the trees took */
+	for (size_t i = 0; i < src->index.n; i++) {
+		const struct ews_index_entry *ie = &src->index.items[i];
+
+		if (!is_of_index(src, opts, ie->path))
+			continue;
+		add_in_the_way(&in_the_way, src, ie->path);
+		copy_index_entry(out, ie);
+	}
+	ews_strv_unique(&in_the_way);
 	for (size_t i = 0; i < base->n; i++) {
 		const struct ews_entry *entry = &base->items[i];
-		const struct ews_entry *head = ews_entries_find(&src->head, entry->path);
-		bool from_project = opts->uncommitted && is_meant(src, opts, entry->path) &&
-				    (!src->has_base || (head && ews_entry_equal_in_git(head, entry)));
+		int rc;
 
-		if (needs_index(entry) && !from_project)
+		if (!needs_index(entry) || is_of_index(src, opts, entry->path))
+			continue;
+		rc = give_way(&in_the_way, src, opts, entry->path);
+		if (rc < 0)
+			return rc;
+		if (rc == 0)
 			index_from_entry(out, entry);
-	}
-	for (size_t i = 0; i < src->index.n && opts->uncommitted; i++) {
-		const struct ews_index_entry *ie = &src->index.items[i];
-		const struct ews_entry *head = ews_entries_find(&src->head, ie->path);
-		const struct ews_entry *there = ews_entries_find(base, ie->path);
-		bool same = !src->has_base || (!head && !there) ||
-			    (head && there && ews_entry_equal_in_git(head, there));
-
-		if (is_meant(src, opts, ie->path) && same)
-			copy_index_entry(out, ie);
 	}
 	out->version = 2;
 	out->mtime_s = src->index.mtime_s;
@@ -327,6 +420,7 @@ static void compose_index(struct ews_index *out, const struct sources *src, cons
 	ews_index_sort(out);
 	if (!opts->uncommitted)
 		ews_index_set_trees(out, src->has_base ? &src->base_tree : &src->head_tree, base);
+	return 0;
 }
 
 /*
@@ -338,7 +432,7 @@ static void take_commit(struct ews_twin *out, struct sources *src)
 	struct ews_entries *list = src->has_base ? &src->base : &src->head;
 	size_t kept = list->n;
 
-	compose_index(&out->index, src, &(const struct ews_twin_opts){ .uncommitted = false });
+	(void)compose_index(&out->index, src, &(const struct ews_twin_opts){ .uncommitted = false });
 	/* From the end, as a directory may hold none but empty ones. */
 	for (size_t i = list->n; i-- > 0;) {
 		struct ews_entry *entry = &list->items[i];
@@ -660,9 +754,10 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 		take_commit(out, &src);
 	} else {
 		rc = compose_entries(&out->content.scan.entries, &src, opts);
+		if (rc == 0)
+			rc = compose_index(&out->index, &src, opts);
 		if (rc < 0)
 			return rc;
-		compose_index(&out->index, &src, opts);
 	}
 	out->content.scan.skips = src.project.scan.skips;
 	src.project.scan.skips = (struct ews_skips)EWS_SKIPS_INIT;

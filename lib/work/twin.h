@@ -42,8 +42,9 @@ struct ews_twin {
 #define EWS_TWIN_INIT { .content = EWS_CONTENT_INIT, .index = EWS_INDEX_INIT, .notes = EWS_STRV_INIT }
 
 /*
- * Choose it. New objects go into `batch`. Fails with EWS_ECONFLICT when an uncommitted
- * change touches a path that `base` has otherwise than HEAD, naming it; with EWS_ENOTFOUND when one of `only` or `specs` means nothing
+ * Choose it. New objects go into `batch`. A file of HEAD's goes where one that comes along can't stand with it. Fails with
+ * EWS_ECONFLICT when an uncommitted change touches a path that `base` has otherwise than HEAD, or a file of the commit is in
+ * the way that isn't to go, naming it; with EWS_ENOTFOUND when one of `only` or `specs` means nothing
  * that is there or in a commit, with EWS_EUSAGE when it is no pathspec.
  */
 int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batch *batch,
