@@ -324,6 +324,14 @@ test_expect_success '--base with what is uncommitted, when it is asked for' '
 	test_same_tree -x out -x work/x.o p "$ws" && same_in_git p "$ws"
 '
 
+test_expect_success '--base with what is uncommitted: what HEAD has removed since is no change, another untracked file is one' '
+	git init -q since && (cd since && echo a >a && mkdir b && echo 1 >b/1 && echo k >k && git add . && ews_repo_commit one 100 && git rm -qr a b && echo file >b && git add b && ews_repo_commit two 200 && echo more >>k && echo new >n) &&
+	for opts in --uncommitted "--uncommitted --no-untracked"; do start_ws since --base HEAD~1 $opts c && test_cmp since/k "${ws:?}/k" && git -C "$ws" status --porcelain -uno >got && echo " M k" >want && test_cmp want got && git -C "$ws" cat-file -p HEAD:b/1 >want && test_cmp want "${ws:?}/b/1" && test_path_is_file "${ws:?}/a" && git -C since ews end c || return 1; done &&
+	echo a >since/a && for opts in --untracked --uncommitted; do start_ws since --base HEAD~1 $opts c && test_path_is_file "${ws:?}/a" && git -C since ews end c || return 1; done &&
+	echo mine >since/a && start_ws since --base HEAD~1 --uncommitted --no-untracked c && echo a >want && test_cmp want "${ws:?}/a" && git -C since ews end c && for opts in --untracked --uncommitted; do test_expect_code 1 git -C since ews start --base HEAD~1 $opts c 2>err && test_grep ".a. has uncommitted changes" err || return 1; done && rm since/a &&
+	echo staged >since/a && git -C since add a && rm since/a && test_expect_code 1 git -C since ews start --base HEAD~1 --uncommitted c 2>err && test_grep ".a. has uncommitted changes" err
+'
+
 test_expect_success '--base with no such revision fails and leaves nothing' '
 	test_repo nb && test_fingerprint nb >before &&
 	test_expect_code 128 git -C nb ews start --base no-such-rev x >out 2>err &&

@@ -222,15 +222,17 @@ static int hint_conflict(const struct ews_twin_opts *opts)
 	return EWS_ECONFLICT;
 }
 
-/* Which entry a tracked path gets; NULL: none. */
+/* Which entry a path gets that is tracked, or that the base has; NULL: none. */
 static int choose_tracked(const struct ews_entry **out, const struct sources *src, const struct ews_twin_opts *opts,
 			  const char *path)
 {
 	const struct ews_entry *project = find_file(&src->project.scan.entries, path);
 	const struct ews_entry *head = find_file(&src->head, path);
+	const struct ews_entry *base = find_file(commit_of(src), path);
+	bool is_known = is_tracked(src, path);
 
-	*out = find_file(commit_of(src), path);
-	if (!opts->uncommitted || !is_meant(src, opts, path))
+	*out = base;
+	if (!(is_known ? opts->uncommitted : opts->untracked) || !is_meant(src, opts, path))
 		return 0;
 	/* What was taken out of the index is there for git as an untracked file. */
 	if (!opts->untracked && !ews_index_find(&src->index, path))
@@ -240,6 +242,9 @@ static int choose_tracked(const struct ews_entry **out, const struct sources *sr
 		return 0;
 	}
 	if (project && head && ews_entry_equal_in_git(project, head))
+		return 0;
+	/* The base alone tracks it: then the project has no change of it, unless another file is there. */
+	if (!is_known && (!project || ews_entry_equal_in_git(project, base)))
 		return 0;
 	if (!is_as_in_head(src, path)) {
 		ews_error(EWS_ECONFLICT, "'%s' has uncommitted changes, and '%s' has another version of it", path,
