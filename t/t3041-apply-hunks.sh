@@ -105,6 +105,15 @@ test_expect_success 'P1: --index and --commit refuse what is marked in the index
 	git -C mk diff --cached --name-status >got && echo "M	docs/crlf.txt" | test_cmp - got && git -C mk ews undo && git -C mk diff --cached --exit-code && git -C mk status --porcelain >got && test_must_be_empty got
 '
 
+test_expect_success STRACE 'P1: whichever look at the session fails, a branch has nothing of what git was told not to look at' '
+	test_repo closed && git -C closed update-index --assume-unchanged run.sh && echo SECRET >closed/run.sh && : >said && n=1 && while test $n -lt 60; do
+		start_ws closed s$n && echo work >>"${ws:?}/src/main.c" && code=0 && { test_strace log -P "$PWD/closed/.git/refs/ews/sessions/s$n" -P "refs/ews/sessions/s$n" -P "s$n" -e trace=openat,openat2 -e inject=openat,openat2:error=EMFILE:when=$n git -C closed ews end --branch br$n s$n >out 2>err || code=$?; } && cat err >>said &&
+			case $code in 0 | 1) ;; 128) test_grep "^error: .*Too many open files" err ;; *) false ;; esac && { test $code != 0 || git -C closed rev-parse -q --verify br$n; } && { ! git -C closed cat-file -p br$n:run.sh >got || test_grep ! SECRET got; } || { echo >&2 "open $n: $code"; cat >&2 err; return 1; }
+		grep -q INJECTED log || break
+		n=$((n + 1))
+	done && test $n -gt 10 && test $n -lt 60 && test_grep ! "dropped meanwhile" said
+'
+
 # git does not look whether files that are left out are there after all where it is told that they may be.
 test_expect_success 'P1: --index and --commit stage what a directory of a sparse index left out, and refuse what of it is there' '
 	test_repo si && git -C si sparse-checkout set --cone --sparse-index src && git -C si config sparse.expectFilesOutsideOfPatterns true && git -C si ls-files -v -s >was && head=$(git -C si rev-parse HEAD) && start_ws si si && mkdir -p "${ws:?}/docs" && echo new >"${ws:?}/docs/crlf.txt" && for how in --index --commit; do

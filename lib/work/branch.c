@@ -211,7 +211,7 @@ struct result {
 	struct ews_entries stored; /* the first commit's files */
 	struct ews_entries *now; /* the workspace's, to become the branch's */
 	struct ews_strv marked; /* of them those that git was told not to look at, and that are as they were; sorted */
-	struct ews_content base; /* see base_of() */
+	struct ews_content base; /* see read_base() */
 	bool has_base; /* it has been asked for */
 };
 
@@ -224,17 +224,42 @@ static void release_result(struct result *result)
 
 EWS_CLEANUP_DEFINE(result, struct result, release_result)
 
-/* What the session began with, all of it; nothing where nobody knows that any more. */
-static const struct ews_content *base_of(struct result *result)
+/* By `rc`, does nobody know any more what was asked for? What can't be read now may be known the next time. */
+static bool is_gone(int rc)
+{
+	return rc == EWS_ENOTFOUND || rc == EWS_EDAMAGED;
+}
+
+/* Let `base` be what the session began with, all of it; nothing where nobody knows that any more. */
+static int read_base(struct result *result)
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	struct ews_repo *repo = result->session->repo;
+	int rc;
 
-	if (!result->has_base && (ews_snapshot_find(&base, repo, result->session->state.base_snapshot) < 0 ||
-				  ews_snapshot_content(&result->base, repo, &base) < 0))
-		ews_error_clear();
+	if (result->has_base)
+		return 0;
+	rc = ews_snapshot_find(&base, repo, result->session->state.base_snapshot);
+	if (rc == 0)
+		rc = ews_snapshot_content(&result->base, repo, &base);
+	if (rc < 0 && !is_gone(rc))
+		return rc;
+	ews_error_clear();
 	result->has_base = true;
-	return &result->base;
+	return 0;
+}
+
+/* The index that it began with; none likewise. */
+static int read_base_index(struct ews_index *out, struct result *result)
+{
+	int rc = read_base(result);
+
+	if (rc == 0 && result->base.git.has_index)
+		rc = ews_index_parse_state(out, &result->base.git, ews_odb_algo(result->odb));
+	if (!is_gone(rc))
+		return rc;
+	ews_error_clear();
+	return 0;
 }
 
 /* The workspace has what git makes of the stored file: then the stored one is meant. */
@@ -257,9 +282,10 @@ static int take_stored(void *payload, struct ews_entry *stored, const void *data
 static int has_ignored(void *payload, const char *path)
 {
 	struct result *result = payload;
-	int rc = ews_entries_find(&result->stored, path) ? 0 : ews_rules_is_ignored_file(result->session->repo, path);
+	int is = ews_entries_find(&result->stored, path) ? 0 : ews_rules_is_ignored_file(result->session->repo, path);
+	int rc = is <= 0 ? is : read_base(result);
 
-	return rc <= 0 ? rc : !ews_entries_find(&base_of(result)->scan.entries, path);
+	return rc < 0 || is <= 0 ? rc : !ews_entries_find(&result->base.scan.entries, path);
 }
 
 /* What was left out of the workspace, or not looked at there, stays as it is stored. */
@@ -294,28 +320,21 @@ static void release_staged(struct staged *staged)
 EWS_CLEANUP_DEFINE(staged, struct staged, release_staged)
 
 /* Where the workspace has none, or one that makes no sense, the base's says at least what git had left out of it. */
-static void read_first_index(struct ews_index *out, struct ews_session *session)
+static int read_staged(struct staged *out, struct result *result, const struct ews_gitstate *git)
 {
-	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
-	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
-	struct ews_repo *repo = session->repo;
+	const struct ews_session *session = result->session;
 
-	if (ews_snapshot_base(&base, session) == 0 && ews_snapshot_content(&content, repo, &base) == 0 &&
-	    content.git.has_index)
-		(void)ews_index_parse_state(out, &content.git, ews_odb_algo(repo->odb)); /* as said above */
-}
-
-static void read_staged(struct staged *out, struct ews_session *session, const struct ews_gitstate *git)
-{
 	if (session->state.state != EWS_STATE_ENDED)
 		out->workspace_fd = ews_session_open_workspace(session);
-	if (git->has_index && ews_index_parse_state(&out->index, git, ews_odb_algo(session->repo->odb)) == 0) {
+	if (out->workspace_fd == EWS_EIO)
+		return out->workspace_fd;
+	if (git->has_index && ews_index_parse_state(&out->index, git, ews_odb_algo(result->odb)) == 0) {
 		out->index.mtime_s = git->index_mtime_s;
 		out->index.mtime_ns = git->index_mtime_ns;
-	} else {
-		read_first_index(&out->index, session);
+		return 0;
 	}
 	ews_error_clear();
+	return read_base_index(&out->index, result);
 }
 
 /* Does it lie below something that is no directory? */
@@ -442,27 +461,20 @@ static bool is_marked(const struct ews_index_entry *ie, bool is_sparse)
  * A person's own changes of a tracked file, as of one with a password, are hidden from git by a mark, so that no commit has them:
  * what the session left as it was is on the branch as the index has it.
  */
-static int take_marked(struct result *result, struct ews_session *session)
+static int take_marked(struct result *result)
 {
-	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
-	EWS_CLEANUP(content) struct ews_content then = EWS_CONTENT_INIT;
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
-	struct ews_repo *repo = session->repo;
 	bool is_sparse;
-	int rc = ews_config_git_bool(&is_sparse, repo->odb, "core.sparseCheckout", false);
+	int rc = ews_config_git_bool(&is_sparse, result->odb, "core.sparseCheckout", false);
 
+	/* Where nobody knows the base any more, all of it is the session's. */
+	if (rc == 0)
+		rc = read_base_index(&index, result);
 	if (rc < 0)
 		return rc;
-	/* Of what the base was nobody may know any more; then all of it is the session's. */
-	if (ews_snapshot_find(&base, repo, session->state.base_snapshot) < 0 ||
-	    ews_snapshot_content(&then, repo, &base) < 0 || !then.git.has_index ||
-	    ews_index_parse_state(&index, &then.git, ews_odb_algo(repo->odb)) < 0) {
-		ews_error_clear();
-		return 0;
-	}
 	for (size_t i = 0; i < index.n; i++) {
 		const struct ews_index_entry *ie = &index.items[i];
-		const struct ews_entry *was = ews_entries_find(&then.scan.entries, ie->path);
+		const struct ews_entry *was = ews_entries_find(&result->base.scan.entries, ie->path);
 		struct ews_entry *now = is_marked(ie, is_sparse) ? ews_entries_find(result->now, ie->path) : NULL;
 
 		if (!was || !now || !ews_entry_equal_in_git(was, now))
@@ -537,11 +549,12 @@ static int drop_hidden(struct ews_strv *left_out, struct ews_content *content, s
 		       struct staged *staged)
 {
 	const struct ews_session *session = result->session;
+	int rc = session->method->is_project ? read_base(result) : 0;
 
-	if (!session->method->is_project)
-		return 0;
+	if (rc < 0 || !session->method->is_project)
+		return rc;
 	return ews_hidden_drop(left_out, content, session, staged->workspace_fd, &staged->index, &result->stored,
-			       base_of(result));
+			       &result->base);
 }
 
 /* Give `content` the ids that git would store it under: what only came out of the store goes back in as it lies there. */
@@ -576,11 +589,11 @@ static int store(struct ews_branch_notes *notes, struct ews_session *session, st
 	if (rc == 0)
 		rc = ews_convert(&convert, &result.stored);
 	if (rc == 0)
-		read_staged(&staged, session, &content->git);
+		rc = read_staged(&staged, &result, &content->git);
 	if (rc == 0)
 		rc = drop_hidden(&notes->left_out, content, &result, &staged);
 	if (rc == 0)
-		rc = take_marked(&result, session);
+		rc = take_marked(&result);
 	if (rc == 0)
 		rc = store_changed(&notes->unfiltered, &result, &convert, &tree, &staged);
 	if (rc == 0)

@@ -95,11 +95,14 @@ bool ews_kept_parse(struct ews_kept *out, const struct ews_buf *memo)
 	return strlen(at) == (size_t)(end - at) - 1;
 }
 
-bool ews_kept_is_held(const struct ews_kept *kept, struct ews_odb *odb)
+int ews_kept_is_held(const struct ews_kept *kept, struct ews_odb *odb)
 {
 	struct ews_oid oid;
-	bool is_held = ews_odb_ref_read(&oid, odb, kept->ref) == 0 && ews_oid_equal(&oid, &kept->commit);
+	int rc = ews_odb_ref_read(&oid, odb, kept->ref);
 
-	ews_error_clear(); /* whose ref can't be read is not held for certain */
-	return is_held;
+	if (rc == EWS_ENOTFOUND || rc == EWS_EGIT) {
+		ews_error_clear(); /* a broken one holds nothing */
+		return 0;
+	}
+	return rc < 0 ? rc : ews_oid_equal(&oid, &kept->commit);
 }

@@ -37,7 +37,7 @@ void ews_kept_format(struct ews_buf *out, const struct ews_kept *kept);
 /* Read it again; it borrows what is in `memo`. False: that is something else, or nothing. */
 bool ews_kept_parse(struct ews_kept *out, const struct ews_buf *memo);
 
-/* Does the ref hold that snapshot still, and with it all that it has? */
-bool ews_kept_is_held(const struct ews_kept *kept, struct ews_odb *odb);
+/* Does the ref hold that snapshot still, and with it all that it has? 1: it does; below 0: it can't be read now. */
+int ews_kept_is_held(const struct ews_kept *kept, struct ews_odb *odb);
 
 #endif

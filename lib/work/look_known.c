@@ -117,9 +117,11 @@ static int are_kept(struct ews_content *content, const struct ews_cache *cache, 
 	/* One hash, the same contents; and a snapshot has all of its own. */
 	if (keeping.known && !strcmp(cache->hash, look->opts->known->hash))
 		return 1;
-	content->relies_on_kept = ews_kept_parse(&kept, &cache->extra) && ews_kept_is_held(&kept, look->repo->odb);
+	content->relies_on_kept = ews_kept_parse(&kept, &cache->extra) &&
+				  ews_kept_is_held(&kept, look->repo->odb) > 0;
 	if (content->relies_on_kept)
 		return 1;
+	ews_error_clear(); /* what is not held for certain is looked for */
 	rc = ews_look_read_known(look);
 	if (rc == 0)
 		rc = ews_pool_spans(cache->entries.n, KEPT_SPAN, 0, look_for_kept, &keeping);

@@ -33,8 +33,10 @@ static int read_held(struct ews_earlier *earlier, const struct ews_snapshot *lik
 		earlier->is_there = true;
 		return 0;
 	}
-	if (!ews_kept_is_held(&earlier->kept, earlier->odb))
+	if (ews_kept_is_held(&earlier->kept, earlier->odb) <= 0) {
+		ews_error_clear(); /* what is not held for certain is not built upon */
 		return 0;
+	}
 	rc = ews_odb_read_commit(&commit, earlier->odb, &earlier->kept.commit);
 	if (rc < 0 || !commit.n_parents)
 		return rc;

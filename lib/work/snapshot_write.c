@@ -327,12 +327,16 @@ int ews_snapshot_confirm(struct ews_repo *repo, const struct ews_snapshot *snaps
 {
 	const struct ews_kept earlier = { .ref = snapshot->shares_with, .commit = snapshot->shared };
 	const struct ews_oid none = EWS_OID_NONE;
-	bool is_shared = !earlier.ref || ews_kept_is_held(&earlier, repo->odb);
+	EWS_CLEANUP(error_saved) struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+	int is_shared = earlier.ref ? ews_kept_is_held(&earlier, repo->odb) : 1;
 
-	if (is_shared && is_there(repo->odb, snapshot))
+	if (is_shared > 0 && is_there(repo->odb, snapshot))
 		return 0;
+	ews_error_save(&saved);
 	/* What is told is what comes first. */
 	(void)ews_odb_ref_swap(repo->odb, snapshot->ref, &snapshot->commit, &none);
+	if (is_shared < 0)
+		return ews_error_restore(&saved);
 	if (is_shared)
 		ews_error(EWS_ESTALE, "objects of '%s' went before it was kept: a gc removes what is new",
 			  snapshot->id);
