@@ -443,6 +443,12 @@ test_expect_success 'P8: what is not chosen of a patch stands in no way; what is
 	of= && test_expect_code 1 partly --hunks here/new:1 --hunks there/w:1 2>err && test_grep "conflict: there/w" err && test_grep ! "\[w\]" err && git -C part status --porcelain -uall >out && test_must_be_empty out
 '
 
+test_expect_success 'P8: what stands in the place of what is chosen of a patch conflicts, also where the rest does not apply' '
+	test_repo stands && (cd stands && seq 20 >a && echo file >x && git add . && git commit -qm two && sed -i "s/^5$/five/" a && rm x && mkdir x && echo y >x/y && git add . && git diff --cached >../stands.patch && git reset -q --hard && sed -i "s/^5$/FIVE/" a && git commit -qam on) &&
+	for how in "" --check; do test_expect_code 1 git -C stands ews apply $how "$PWD/stands.patch" -- x/y 2>err && test_grep "conflict: x (no directory in the project)" err && test_grep ! "no patch" err || return 1; done && test_expect_code 1 git -C stands ews apply --json "$PWD/stands.patch" -- x/y >out && test_json out .error.code conflict &&
+	git -C stands ews apply "$PWD/stands.patch" -- x && echo y | test_cmp - stands/x/y && git -C stands ews undo && git -C stands ews apply --force "$PWD/stands.patch" -- x/y && echo y | test_cmp - stands/x/y && git -C stands ews undo && echo file | test_cmp - stands/x && git -C stands status --porcelain >out && test_must_be_empty out
+'
+
 test_expect_success 'P5: a patch that leads outside is refused, whatever is chosen of it' '
 	test_repo leads && mkdir aside && echo b >aside/b && ln -s ../aside leads/aside && git -C leads add aside && git -C leads commit -qm link && hunk="@@ -0,0 +1 @@" && printf -- "--- /dev/null\n+++ b/new\n$hunk\n+n\n" >good && for way in aside/new ../new .git/new; do
 		(cat good && printf -- "--- /dev/null\n+++ b/$way\n$hunk\n+x\n") >leads.patch && test_expect_code 128 git -C leads ews apply "$PWD/leads.patch" -- new 2>err && test_grep "is refused" err && test_path_is_missing leads/new || return 1

@@ -290,13 +290,17 @@ static int match_names(struct ews_strv *out, const struct plan *plan, const stru
 	return ews_pathspec_match(out, NULL, plan->repo, plan->opts->specs, &paths);
 }
 
-/* The files of the patch of which nothing is wanted; one that is renamed is wanted by either name. */
+/*
+ * The files of the patch of which nothing is wanted; one that is renamed is wanted by either name. What is in the place of a
+ * directory that a wanted one needs, or in it, is none of these: the one can't come without the other.
+ */
 static int find_unchosen(struct ews_strv *out, const struct plan *plan, const struct work *work,
 			 const struct ews_patch *patch)
 {
 	const struct ews_apply_opts *opts = plan->opts;
 	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv meant = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv wanted = EWS_STRV_INIT;
 	int rc = ews_patch_names(&names, plan->repo, patch);
 
 	if (rc == 0 && opts->specs)
@@ -309,9 +313,13 @@ static int find_unchosen(struct ews_strv *out, const struct plan *plan, const st
 				    (is_chosen(plan, work, names.items[k], ews_path_is_inside_any) &&
 				     (!opts->specs || ews_strv_sorted_has(&meant, names.items[k])) &&
 				     (!opts->hunk_files || ews_strv_has(opts->hunk_files, names.items[k])));
-		if (!is_wanted)
-			ews_strv_add(out, names.items[i + 1]);
+		for (size_t k = i; k < i + 2 && is_wanted; k++)
+			ews_strv_add(&wanted, names.items[k]);
 	}
+	for (size_t i = 0; i < names.n && rc == 0; i += 2)
+		if (!wanted.n || (!ews_path_touches_any(names.items[i], (const char *const *)wanted.items) &&
+				  !ews_path_touches_any(names.items[i + 1], (const char *const *)wanted.items)))
+			ews_strv_add(out, names.items[i + 1]);
 	ews_strv_unique(out);
 	return rc;
 }
