@@ -123,6 +123,16 @@ test_expect_success 'P1: --index and --commit stage what a directory of a sparse
 	done
 '
 
+test_expect_success 'P1: --index and --commit look at what is touched alone, by its name, whatever filters and settings are there' '
+	test_repo touched && (cd touched && echo v >m.big && echo 1 >"[b]" && echo 2 >b && echo "*.big filter=none" >.gitattributes && git add . && git commit -qm filtered && git config filter.none.clean false && git config filter.none.required true && echo 12345 >m.big) &&
+	test_must_fail git -C touched diff --exit-code 2>err && test_grep "filter" err && echo 3 >touched/b && start_ws touched touched && for f in b "[b]"; do echo more >>"${ws:?}/$f" || return 1; done && for how in --index --commit; do
+		for set in A=1 GIT_LITERAL_PATHSPECS=1 GIT_ICASE_PATHSPECS=1 GIT_GLOB_PATHSPECS=1; do
+			env $set git -C touched ews apply $how "touched:[b]" && git -C touched show ":[b]" >got && test_cmp "${ws:?}/[b]" got && git -C touched ews undo &&
+				test_expect_code 1 env $set git -C touched ews apply $how touched:b 2>err && test_grep ".b. does not match the index" err || return 1
+		done
+	done && git -C touched diff --cached --name-only >got && test_must_be_empty got
+'
+
 test_expect_success 'P1: --index and --commit refuse what is marked as assume-unchanged and is not there' '
 	test_repo as && git -C as update-index --assume-unchanged run.sh && rm as/run.sh && git -C as ls-files -v -s >was && start_ws as as && echo theirs >"${ws:?}/run.sh" && echo theirs >>"${ws:?}/src/main.c" && for how in --index --commit; do
 		test_expect_code 1 git -C as ews apply $how as 2>err && test_grep "run.sh. is marked as assume-unchanged" err && test_path_is_missing as/run.sh && git -C as ls-files -v -s >got && test_cmp was got || return 1

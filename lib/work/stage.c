@@ -28,6 +28,8 @@
 #include "work/inuse.h"
 
 #define NAMES_BYTES_MAX (256 * EWS_MIB)
+#define PATHS_BYTES_MAX \
+	(16 * EWS_KIB) /* of a command line; git holds each file of the index against each of them */
 #define INDEX_LOCK "index.lock"
 #define REFLOG_ACTION "GIT_REFLOG_ACTION="
 
@@ -40,6 +42,7 @@ struct words {
 	struct ews_buf *out; /* collects what git prints; NULL: it goes to stderr */
 	const struct ews_buf *input;
 	const char *const *args;
+	const struct ews_strv *paths; /* what alone git is to look at, where these are not too many; NULL: all */
 	const char *action; /* what the reflog is to say was done; NULL: what git says */
 };
 
@@ -124,6 +127,20 @@ static bool is_found(const struct ews_repo *repo, const char *git)
 	return rc == 0 && !strcmp(out.ptr, want);
 }
 
+/* Where they are too many git looks at all. */
+static void add_paths(struct ews_strv *argv, const struct ews_strv *paths)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < paths->n; i++)
+		bytes += strlen(paths->items[i]) + 1;
+	if (bytes > PATHS_BYTES_MAX)
+		return;
+	ews_strv_add(argv, "--");
+	for (size_t i = 0; i < paths->n; i++)
+		ews_strv_addf(argv, ":(literal)%s", paths->items[i]);
+}
+
 /* Run git in the project, as its user would. Gives its status. */
 static int run(struct ews_repo *repo, const struct words *words)
 {
@@ -148,8 +165,12 @@ static int run(struct ews_repo *repo, const struct words *words)
 	ews_strv_add_all(&argv, "-c", "core.fsmonitor=false", NULL);
 	if (words->sync_objects)
 		ews_strv_add_all(&argv, "-c", "core.fsync=objects", NULL);
+	if (words->paths)
+		ews_strv_add(&argv, "--no-literal-pathspecs"); /* whatever the user's are */
 	for (const char *const *arg = words->args; *arg; arg++)
 		ews_strv_add(&argv, *arg);
+	if (words->paths)
+		add_paths(&argv, words->paths);
 	proc.argv = argv.items;
 	if (words->action) {
 		fill_env(&env, words->action);
@@ -298,7 +319,8 @@ int ews_stage_check(struct ews_repo *repo, const struct ews_content *now, const 
 	static const char *const args[] = { "diff", "--name-only", "-z", "--no-ext-diff", "--no-renames", NULL };
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
-	const struct words words = { .out = &out, .args = args };
+	/* Others would be read for nothing, by filters that may be slow, or fail. */
+	const struct words words = { .out = &out, .args = args, .paths = paths };
 	int rc = ews_stage_refuse_locked(repo);
 
 	ews_buf_init_max(&out, NAMES_BYTES_MAX);
