@@ -102,6 +102,27 @@ for branch in was ours; do
 	'
 done
 
+# is_open: there is a step of the project that may be unfinished.
+is_open() {
+	test -n "$(find "$HOME/.superqode/working/p/undo" -name "*.open")"
+}
+
+# told <verb of the step> <verb and arguments>: killed, status, list and a prompt say that it was interrupted, until it is recovered.
+told() {
+	step=$1 && shift && test_expect_code 137 killat -c "/p/src" -o log 1 git -C p ews "$@" >out 2>err && for verb in status list "status --all"; do git -C p ews $verb >out 2>err && test_grep "^warning: the .$step. of the project was interrupted in .*/p.: run .git ews recover --all" err || return 1; done &&
+		git -C p ews status --brief >out && test_grep "^x, project interrupted\$" out && git -C p ews list --json >out && test_json_count out .interrupted_steps 1 && test_json out ".interrupted_steps[0].verb" $step && test_json out ".interrupted_steps[0].project" "$PWD/p" &&
+		git -C p ews recover --all && git -C p ews status >out 2>err && test_must_be_empty err && git -C p ews status --json >out && test_json_count out .interrupted_steps 0 && test "$(git -C p ews status --brief)" = x
+}
+
+test_expect_success 'P4: status, list and a prompt say of the project itself that a verb in it was interrupted' '
+	restore clean && told apply apply x && restore clean && git -C p ews apply x && told apply undo && restore clean && snap=$(git -C p ews snapshot create) && rm -r "${PWD:?}/p/src" && told restore snapshot restore --force $snap
+'
+
+test_expect_success 'of a verb that goes on they say nothing, and nothing is left of it that they would have to read' '
+	restore clean && { test_strace calls -e trace=linkat,unlinkat -e inject=linkat,unlinkat:delay_enter=300000 git -C p ews apply x >out 2>err & } && verb=$! && test_wait_for 20 is_open && git -C p ews status >said 2>said.err && test_must_be_empty said.err && wait $verb &&
+	git -C p ews undo && git -C p ews undo --redo && ! is_open
+'
+
 # kept_as <path> <text> [<word>]: recover said that the path was changed since, and what it says brings that back.
 kept_as() {
 	snap=$(sed -n "s,^changed since then.*: $1; .*snapshot restore \(snap-[^ ]*\)${3:+ $3} -- $1. .*,\1,p" out) && test -n "$snap" && git -C p show "refs/ews/trash/$snap:$1" >kept && test_grep "$2" kept

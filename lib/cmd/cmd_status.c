@@ -36,6 +36,7 @@
 #include "work/session_open.h"
 #include "work/session_place.h"
 #include "work/session_project.h"
+#include "work/steps.h"
 #include "work/tripwire.h"
 
 #define LOG_BYTES_MAX (16 * EWS_MIB)
@@ -57,12 +58,20 @@ struct settings {
 	bool is_named; /* sessions are */
 };
 
+/* What was interrupted in a project itself. */
+struct interrupted {
+	const struct ews_repo *repo;
+	struct ews_steps steps;
+};
+
 /* Sessions are views on their repositories, so all live and go together. */
 struct gathered {
 	struct ews_repo **repos;
 	size_t n_repos, repos_cap;
 	struct ews_session_view *views;
 	size_t n, cap;
+	struct interrupted *steps; /* of the projects themselves */
+	size_t n_steps, steps_cap;
 	struct ews_strv problems; /* "<escaped path of a project>\t<why>": what could not be looked at */
 };
 
@@ -74,6 +83,9 @@ static void release_gathered(struct gathered *all)
 		ews_session_view_release(&all->views[i]);
 	for (i = 0; i < all->n_repos; i++)
 		ews_repo_free(all->repos[i]);
+	for (i = 0; i < all->n_steps; i++)
+		ews_steps_release(&all->steps[i].steps);
+	free(all->steps);
 	free(all->views);
 	free(all->repos);
 	ews_strv_release(&all->problems);
@@ -336,6 +348,19 @@ static int gather_ids(struct ews_strv *ids, struct ews_repo *repo, const struct 
 	return rc;
 }
 
+static int gather_steps(struct gathered *all, struct ews_repo *repo)
+{
+	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
+	int rc = ews_steps_interrupted(&steps, repo);
+
+	if (rc < 0 || !steps.n)
+		return rc;
+	EWS_GROW(all->steps, all->n_steps, all->steps_cap);
+	all->steps[all->n_steps++] = (struct interrupted){ repo, steps };
+	steps = (struct ews_steps)EWS_STEPS_INIT;
+	return 0;
+}
+
 static int gather(struct gathered *all, struct ews_repo *repo, const struct settings *set,
 		  const struct ews_strv *names, struct ews_progress *progress)
 {
@@ -347,6 +372,8 @@ static int gather(struct gathered *all, struct ews_repo *repo, const struct sett
 	int rc;
 
 	rc = gather_ids(&ids, repo, names, set->brief);
+	if (rc == 0)
+		rc = gather_steps(all, repo);
 	for (i = 0; i < ids.n && rc == 0; i++) {
 		struct ews_session_view *view;
 
@@ -533,6 +560,36 @@ static int show_format(struct ews_cmd_ctx *ctx, const struct gathered *all, cons
 	return rc;
 }
 
+static void add_steps_json(cJSON *object, const struct gathered *all)
+{
+	cJSON *array = cJSON_AddArrayToObject(object, "interrupted_steps");
+
+	for (size_t i = 0; i < all->n_steps; i++)
+		for (size_t k = 0; k < all->steps[i].steps.n; k++) {
+			cJSON *item = cJSON_CreateObject();
+
+			cJSON_AddItemToArray(array, item);
+			ews_json_add_path(item, "project", all->steps[i].repo->project);
+			ews_render_string(item, "id", all->steps[i].steps.items[k].id);
+			ews_render_string(item, "verb", all->steps[i].steps.items[k].verb);
+		}
+}
+
+/* What is half done in the project matters more than any session, and no line of one shows it. */
+static void warn_of_steps(const struct ews_cmd_ctx *ctx, const struct gathered *all)
+{
+	for (size_t i = 0; i < all->n_steps; i++) {
+		const struct interrupted *of = &all->steps[i];
+
+		for (size_t k = 0; k < of->steps.n; k++) {
+			(void)ews_step_fail_unfinished(&of->steps.items[k], of->repo);
+			ews_cmd_warn(ctx, "%s in '%s': %s", ews_error_message(), of->repo->project,
+				     ews_error_hint_text());
+			ews_error_clear();
+		}
+	}
+}
+
 static void show_json(struct ews_cmd_ctx *ctx, const struct gathered *all, const struct settings *set)
 {
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new(set->is_list ? "list" : "status");
@@ -541,6 +598,7 @@ static void show_json(struct ews_cmd_ctx *ctx, const struct gathered *all, const
 
 	for (i = 0; i < all->n; i++)
 		cJSON_AddItemToArray(array, ews_render_session_json(&all->views[i]));
+	add_steps_json(object, all);
 	if (set->all)
 		ews_render_reasons(object, "problems", "message", &all->problems);
 	ews_cmd_json_show(ctx, object);
@@ -627,7 +685,7 @@ static int show(struct ews_cmd_ctx *ctx, const struct gathered *all, const struc
 	if (ctx->json)
 		show_json(ctx, all, set);
 	else if (set->brief)
-		ews_render_status_brief(&ctx->out, all->views, all->n);
+		ews_render_status_brief(&ctx->out, all->views, all->n, all->n_steps > 0);
 	else if (set->is_list)
 		show_lines(ctx, all);
 	else if (set->is_named || (ctx->verbose && all->n))
@@ -673,6 +731,8 @@ static int run(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_c
 	ews_render_reasons_talk(ctx, "not looked at", &all.problems);
 	if (all.n)
 		qsort(all.views, all.n, sizeof(*all.views), compare);
+	if (!set->brief && !set->log && !set->format)
+		warn_of_steps(ctx, &all);
 	for (i = 0; i < all.n && !set->brief && !set->log && !set->format; i++)
 		if (all.views[i].is_interrupted)
 			ews_cmd_announce(ctx, all.views[i].id);

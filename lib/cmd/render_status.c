@@ -402,21 +402,24 @@ void ews_render_status(struct ews_buf *out, const struct ews_session_view *views
 		add_hints(out, views, n, opts->width);
 }
 
-void ews_render_status_brief(struct ews_buf *out, const struct ews_session_view *views, size_t n)
+void ews_render_status_brief(struct ews_buf *out, const struct ews_session_view *views, size_t n,
+			     bool is_project_interrupted)
 {
 	size_t n_bad = 0;
 
 	for (size_t i = 0; i < n; i++)
 		n_bad += ews_session_view_is_bad(&views[i]);
-	if (!n)
+	if (!n && !is_project_interrupted)
 		return;
 	if (n == 1)
 		ews_buf_adds(out, views[0].id);
-	else
+	else if (n)
 		ews_buf_addf(out, "%zu sessions", n);
 	if (n == 1 && n_bad)
 		ews_buf_addf(out, ", %s", ews_render_session_state(&views[0]));
 	else if (n_bad)
 		ews_buf_addf(out, ", %zu interrupted", n_bad);
+	if (is_project_interrupted)
+		ews_buf_addf(out, "%sproject interrupted", n ? ", " : "");
 	ews_buf_addc(out, '\n');
 }

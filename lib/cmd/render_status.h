@@ -21,7 +21,11 @@ struct ews_status_opts {
 void ews_render_status(struct ews_buf *out, const struct ews_session_view *views, size_t n,
 		       const struct ews_status_opts *opts);
 
-/* For a prompt, a few words on one line: "try", "3 sessions, 1 interrupted"; nothing without sessions. */
-void ews_render_status_brief(struct ews_buf *out, const struct ews_session_view *views, size_t n);
+/*
+ * For a prompt, a few words on one line: "try", "3 sessions, 1 interrupted", "try, project interrupted"; nothing where there is
+ * neither a session nor anything interrupted.
+ */
+void ews_render_status_brief(struct ews_buf *out, const struct ews_session_view *views, size_t n,
+			     bool is_project_interrupted);
 
 #endif

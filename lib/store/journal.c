@@ -22,10 +22,12 @@
 #include "base/json.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/sync.h"
 
 #define JOURNAL_FILE "journal"
 #define STEPS_DIR "undo"
 #define ASIDE ".damaged"
+#define OPEN ".open"
 #define STEP_BYTES_MAX (256 * EWS_MIB) /* a path that went to trash, of hundreds of thousands, takes a line */
 #define JOURNAL_BYTES_MAX (16 * EWS_MIB)
 #define STEP_VERSION 2
@@ -62,24 +64,66 @@ static int step_file(char out[80], const char *id)
 	return 0;
 }
 
-int ews_step_list(struct ews_strv *out, int repo_fd)
+/* The ids of those that have a file with that ending. */
+static int list_ending(struct ews_strv *out, int fd, const char *ending)
 {
-	EWS_CLEANUP(fd) int fd = open_steps(repo_fd);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	ssize_t n;
+	size_t ending_len = strlen(ending);
+	ssize_t n = ews_dir_names_read(&names, fd);
 
-	if (fd < 0)
-		return fd;
-	n = ews_dir_names_read(&names, fd);
 	for (ssize_t i = 0; i < n; i++) {
 		size_t len = strlen(names.items[i].name);
 
-		if (len > 8 && ews_str_begins(names.items[i].name, "op-") &&
-		    !strcmp(names.items[i].name + len - 5, ".json"))
-			ews_strv_add_len(out, names.items[i].name, len - 5);
+		if (len > 3 + ending_len && ews_str_begins(names.items[i].name, "op-") &&
+		    !strcmp(names.items[i].name + len - ending_len, ending))
+			ews_strv_add_len(out, names.items[i].name, len - ending_len);
 	}
 	ews_strv_sort(out);
 	return n < 0 ? (int)n : 0;
+}
+
+int ews_step_list(struct ews_strv *out, int repo_fd)
+{
+	EWS_CLEANUP(fd) int fd = open_steps(repo_fd);
+
+	return fd < 0 ? fd : list_ending(out, fd, ".json");
+}
+
+int ews_step_list_open(struct ews_strv *out, int repo_fd)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo_fd, STEPS_DIR);
+
+	if (fd == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	return fd < 0 ? fd : list_ending(out, fd, OPEN);
+}
+
+/* The file that says by its name alone that the project's step may be unfinished. */
+static int mark_open(int fd, const char *id)
+{
+	EWS_CLEANUP(free) char *name = ews_strfmt("%s" OPEN, id);
+	EWS_CLEANUP(fd) int mark = openat(fd, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	return mark < 0 ? ews_error_os("cannot make '%s'", name) : 0;
+}
+
+static void unmark_open(int fd, const char *id)
+{
+	EWS_CLEANUP(free) char *name = ews_strfmt("%s" OPEN, id);
+
+	(void)unlinkat(fd, name, 0); /* best effort: its record is asked as well */
+}
+
+void ews_step_close(int repo_fd, const struct ews_step *step)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo_fd, STEPS_DIR);
+
+	if (fd >= 0)
+		unmark_open(fd, step->id);
+	else
+		ews_error_clear();
 }
 
 static void add_list(cJSON *json, const char *key, const struct ews_strv *list)
@@ -192,8 +236,16 @@ int ews_step_write(int repo_fd, const struct ews_step *step)
 		ews_error_hint("with '-- <path>' it can be done in parts");
 		return EWS_EUNSUPPORTED;
 	}
-	rc = ews_file_replace(fd, name, text.ptr, text.len, 0600);
-	return rc < 0 ? ews_error_wrap("cannot write step '%s'", step->id) : 0;
+	if (!*step->session && ews_step_is_unfinished(step))
+		rc = mark_open(fd, step->id);
+	if (rc == 0)
+		rc = ews_file_replace(fd, name, text.ptr, text.len, 0600);
+	if (rc < 0)
+		return ews_error_wrap("cannot write step '%s'", step->id);
+	/* In a group the record is not there before that is finished. */
+	if (!*step->session && !ews_step_is_unfinished(step) && !ews_sync_current())
+		unmark_open(fd, step->id);
+	return 0;
 }
 
 static int take_string(char **out, const cJSON *json, const char *key)
@@ -397,6 +449,7 @@ int ews_step_remove(int repo_fd, const char *id)
 		return rc;
 	if (unlinkat(fd, name, 0) < 0 && errno != ENOENT)
 		return ews_error_os("cannot remove step '%s'", id);
+	unmark_open(fd, id);
 	return ews_file_sync_dir(fd);
 }
 

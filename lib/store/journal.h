@@ -7,7 +7,9 @@
  *
  * It is written "planned" and synced before the first effect, when all
  * that it needs to be taken back is durable already, and becomes "done" by one
- * rename after the last. A session's journal (`sessions/<id>/journal`) has a line
+ * rename after the last. While a step of the project itself may be unfinished an empty file stands
+ * beside, `<step-id>.open`: it is there before the record says so and goes after that says otherwise, so that
+ * reading names is enough to find none. A session's journal (`sessions/<id>/journal`) has a line
  * "begin <step-id> <verb>", synced before the record, and "done <step-id>" after
  * all, so that an unfinished step is found by reading one small file; a line without
  * a record is nothing that has begun, and one whose record is done needs no other: nobody
@@ -113,6 +115,10 @@ bool ews_step_is_id(const char *text);
 
 /* The ids of all steps, oldest first. */
 int ews_step_list(struct ews_strv *out, int repo_fd);
+/* Those of the project that may be unfinished, as their records say; reads names alone, and makes nothing. */
+int ews_step_list_open(struct ews_strv *out, int repo_fd);
+/* The record of a finished step was written in a group, which is finished: the step is no longer listed as one that may be unfinished. */
+void ews_step_close(int repo_fd, const struct ews_step *step);
 /* May its effect have begun, and not come to its end? */
 bool ews_step_is_unfinished(const struct ews_step *step);
 /* Did `a` come after `b`? One that was done again comes after those that had been done meanwhile. */

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "store/lock.h"
 #include "work/whose.h"
 
 static int cmp_newest_first(const void *a, const void *b)
@@ -24,6 +25,34 @@ bool ews_step_is_of(const struct ews_step *step, const char *session)
 	return !session || !strcmp(step->session, session);
 }
 
+bool ews_step_is_in_the_way(const struct ews_step *step, const struct ews_repo *repo)
+{
+	enum ews_whose whose = ews_step_is_unfinished(step) ? ews_whose(step, repo) : EWS_WHOSE_ANOTHERS;
+
+	return whose == EWS_WHOSE_OURS || whose == EWS_WHOSE_UNKNOWN;
+}
+
+/* Those among `ids` that are of `session` (NULL: any); or, where `only_open`, the project's that are in the way. */
+static int read_steps(struct ews_steps *out, const struct ews_repo *repo, const struct ews_strv *ids,
+		      const char *session, bool only_open)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < ids->n && rc >= 0; i++) {
+		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+
+		rc = ews_step_look(&step, &out->damaged, repo->dir_fd, ids->items[i]);
+		if (rc <= 0 || !ews_step_is_of(&step, session) || (only_open && !ews_step_is_in_the_way(&step, repo)))
+			continue;
+		EWS_GROW(out->items, out->n, out->cap);
+		out->items[out->n++] = step;
+		step = (struct ews_step)EWS_STEP_INIT;
+	}
+	if (out->n)
+		qsort(out->items, out->n, sizeof(*out->items), cmp_newest_first);
+	return rc < 0 ? rc : 0;
+}
+
 int ews_steps_list(struct ews_steps *out, struct ews_repo *repo, const char *session)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
@@ -35,26 +64,7 @@ int ews_steps_list(struct ews_steps *out, struct ews_repo *repo, const char *ses
 	}
 	if (rc == 0)
 		rc = ews_step_list(&ids, repo->dir_fd);
-	for (size_t i = 0; i < ids.n && rc >= 0; i++) {
-		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
-
-		rc = ews_step_look(&step, &out->damaged, repo->dir_fd, ids.items[i]);
-		if (rc <= 0 || !ews_step_is_of(&step, session))
-			continue;
-		EWS_GROW(out->items, out->n, out->cap);
-		out->items[out->n++] = step;
-		step = (struct ews_step)EWS_STEP_INIT;
-	}
-	if (out->n)
-		qsort(out->items, out->n, sizeof(*out->items), cmp_newest_first);
-	return rc < 0 ? rc : 0;
-}
-
-bool ews_step_is_in_the_way(const struct ews_step *step, const struct ews_repo *repo)
-{
-	enum ews_whose whose = ews_step_is_unfinished(step) ? ews_whose(step, repo) : EWS_WHOSE_ANOTHERS;
-
-	return whose == EWS_WHOSE_OURS || whose == EWS_WHOSE_UNKNOWN;
+	return rc < 0 ? rc : read_steps(out, repo, &ids, session, false);
 }
 
 int ews_step_fail_unfinished(const struct ews_step *step, const struct ews_repo *repo)
@@ -80,6 +90,16 @@ int ews_steps_refuse_unfinished(struct ews_repo *repo)
 		if (!*steps.items[i].session && ews_step_is_in_the_way(&steps.items[i], repo))
 			return ews_step_fail_unfinished(&steps.items[i], repo);
 	return rc;
+}
+
+int ews_steps_interrupted(struct ews_steps *out, struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	int rc = repo->dir_fd < 0 ? 0 : ews_step_list_open(&ids, repo->dir_fd);
+
+	if (rc < 0 || !ids.n || ews_repo_is_locked(repo, EWS_LOCK_PROJECT))
+		return rc;
+	return read_steps(out, repo, &ids, "", true);
 }
 
 void ews_steps_release(struct ews_steps *steps)

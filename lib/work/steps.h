@@ -35,6 +35,12 @@ int ews_step_fail_unfinished(const struct ews_step *step, const struct ews_repo 
  */
 int ews_steps_refuse_unfinished(struct ews_repo *repo);
 
+/*
+ * The steps of the project that were interrupted, and are in the way here, for who only looks: as cheap as names are where there is none,
+ * and none while some verb is at work on the project. What older versions were at is not among them.
+ */
+int ews_steps_interrupted(struct ews_steps *out, struct ews_repo *repo);
+
 void ews_steps_release(struct ews_steps *steps);
 EWS_CLEANUP_DEFINE(steps, struct ews_steps, ews_steps_release)
 

@@ -459,6 +459,8 @@ static int finish(struct ews_shift *shift)
 		rc = ews_step_write(shift->repo->dir_fd, step);
 	if (rc == 0)
 		rc = ews_sync_finish(&group);
+	if (rc == 0 && !shift->session)
+		ews_step_close(shift->repo->dir_fd, step);
 	if (rc == 0 && shift->session)
 		rc = ews_journal_done(shift->session->fd, step->id);
 	return rc;
