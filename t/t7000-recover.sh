@@ -294,6 +294,12 @@ test_expect_success 'P4: the id of an ended session that has a step to finish is
 	step=${record##*/} && echo "begin ${step%.json} end" >>"$HOME/.superqode/working/p/sessions/y/journal" && test_expect_code 1 git -C p ews start y 2>err && test_grep "ews recover y" err && git -C p ews recover --all >said && test_grep "its end was taken back" said && test "$(cat "${ws:?}/new")" = new && git -C p ews end y && start_ws p y && test_path_is_missing "${ws:?}/new"
 '
 
+test_expect_success 'P4: an undo of an end that was interrupted is shown, though the session has not come back yet' '
+	restore fresh && start_ws p y && echo new >"${ws:?}/new" && git -C p ews end y && test_expect_code 137 killat -c "/sessions/y/.*state[.]json" -o log 1 git -C p ews undo y >out 2>err && git -C p ews status --json --ended y >out && test_json out ".sessions[0].state" interrupted &&
+	git -C p ews status >out 2>err && test_grep "y  *interrupted" out && test_grep ! "no sessions" err && git -C p ews list >out && test_grep "y  *interrupted" out && git -C p ews status --json >out && test_json_count out .sessions 1 && test "$(git -C p ews status --brief)" = "y, interrupted" &&
+	git -C p ews recover --all && git -C p ews status --json >out && test_grep ! "\"interrupted\"" out
+'
+
 # unread <file of git> <verb>...: a verb of the project `ur`, for which the disk fails when it opens that
 unread() {
 	at=$1 && shift && (cd ur/.git && realpath -m "$at") >path && test_strace trace -P "$at" -P "$(cat path)" -e trace=openat,openat2 -e inject=openat,openat2:error=EIO git -C ur ews "$@" >out 2>err

@@ -295,8 +295,8 @@ static int gather_one(struct ews_session_view *view, struct ews_repo *repo, stru
 
 static bool is_shown(const struct ews_session_view *view, const struct settings *set, bool is_named)
 {
-	return set->all || set->ended || is_named || !view->is_open || view->is_pending || view->is_unread ||
-	       view->is_unsure || view->session.state.state != EWS_STATE_ENDED;
+	return set->all || set->ended || is_named || !view->is_open || view->is_interrupted || view->is_pending ||
+	       view->is_unread || view->is_unsure || view->session.state.state != EWS_STATE_ENDED;
 }
 
 /* What only a look into workspaces and project tells. */
