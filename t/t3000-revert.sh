@@ -592,4 +592,11 @@ test_expect_success 'P4: nor is what the base has taken for kept when it goes: i
 	git -C from ews revert --to "$(cat id)" s && test_path_is_missing "${ws:?}/f" && git -C from ews undo s && echo "precious to all" | test_cmp - "${ws:?}/f"
 '
 
+test_expect_success USERS 'P3: what the base could not look at, and can be read by now, is no part of what is proven: both hashes are one' '
+	mkdir -p closed/q closed/home && echo 1 >closed/q/a && echo s >closed/q/secret && chmod 000 closed/q/secret && test_give_user closed && set -- test_as_user env SUPERQODE_HOME="$PWD/closed/home" git -C closed/q ews &&
+	"$@" start --method in-place ip >out 2>err && chmod 600 closed/q/secret && for how in "" --verify=full; do
+		echo 2 >closed/q/a && "$@" revert --json $how >out && test_json out .verified true && test "$(json out .original_hash)" = "$(json out .current_hash)" || return 1
+	done && echo n >closed/q/a && "$@" revert >out 2>err && test_grep "not looked at.*secret" err && test_grep "Status: Verified" out && test "$(cat closed/q/secret)" = s
+'
+
 test_done

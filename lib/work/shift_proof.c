@@ -31,14 +31,16 @@ static enum ews_hardlink_fate fate_after(void *payload, const char *path)
 	return ews_shift_is_wanted(payload, path) ? EWS_HARDLINK_FREE : EWS_HARDLINK_STAYS;
 }
 
-/* The hash of those entries alone that the transition is about; the others are dropped. */
-static void hash_wanted(char out[EWS_TREE_HASH_LEN], struct ews_content *content, const struct ews_shift *shift)
+/* The hash of those entries alone that the transition is about, and of none that was left `alone` (sorted); the others are dropped. */
+static void hash_wanted(char out[EWS_TREE_HASH_LEN], struct ews_content *content, const struct ews_shift *shift,
+			const struct ews_strv *alone)
 {
 	struct ews_entries *list = &content->scan.entries;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < list->n; i++) {
-		if (!ews_shift_is_wanted(shift, list->items[i].path))
+		if (!ews_shift_is_wanted(shift, list->items[i].path) ||
+		    (alone->n && ews_strv_sorted_has(alone, list->items[i].path)))
 			continue;
 		/* Nearly always all are wanted, and many. */
 		if (kept != i)
@@ -202,9 +204,9 @@ void ews_shift_name_uncovered(struct ews_transition_result *out, const struct ew
 	list_moved(out, shift, content);
 }
 
-/* What of the wanted is not as it should be after all. */
-static void find_left(struct ews_changes *left, struct ews_transition_result *out, struct ews_shift *shift,
-		      struct ews_content *after)
+/* What of the wanted is not as it should be after all, and what is there and is no difference: that is left `alone`. */
+static void find_left(struct ews_changes *left, struct ews_strv *alone, struct ews_transition_result *out,
+		      struct ews_shift *shift, struct ews_content *after)
 {
 	size_t kept = 0;
 
@@ -217,14 +219,17 @@ static void find_left(struct ews_changes *left, struct ews_transition_result *ou
 	for (size_t i = 0; i < left->n; i++) {
 		const struct ews_skip *mounted = ews_shift_mounted_at(after, left->items[i].path);
 
-		if (!ews_shift_is_wanted(shift, left->items[i].path) || is_left_alone(out, shift, &left->items[i]))
+		if (!ews_shift_is_wanted(shift, left->items[i].path))
 			continue;
-		if (!mounted)
+		if (is_left_alone(out, shift, &left->items[i]))
+			ews_strv_add(alone, left->items[i].path);
+		else if (!mounted)
 			left->items[kept++] = left->items[i];
 		else if (!ews_path_line_has(&out->errors, mounted->path))
 			ews_path_line_add(&out->errors, mounted->path, "something is mounted over it");
 	}
 	left->n = kept;
+	ews_strv_sort(alone);
 	/* By the same rule as before: what is not asked for and has another time is nothing to join. */
 	ews_shift_plan_names(left, shift, &after->scan.entries, shift->equal, fate_after);
 }
@@ -291,6 +296,7 @@ int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
 {
 	EWS_CLEANUP(content) struct ews_content looked = EWS_CONTENT_INIT;
 	EWS_CLEANUP(changes) struct ews_changes left = EWS_CHANGES_INIT;
+	EWS_CLEANUP(strv) struct ews_strv alone = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv git = EWS_STRV_INIT;
 	struct ews_content *after;
 	int rc = look_after(&after, &looked, shift);
@@ -299,7 +305,7 @@ int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
 		rc = ews_session_tampered(&git, shift->session);
 	if (rc < 0)
 		return ews_error_wrap("cannot look whether all is back");
-	find_left(&left, out, shift, after);
+	find_left(&left, &alone, out, shift, after);
 	for (size_t i = 0; i < left.n; i++)
 		if (!differs_in_lost_attrs_only(out, shift, &left.items[i]))
 			name_difference(out, shift, &left.items[i]);
@@ -316,7 +322,7 @@ int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
 	ews_shift_name_uncovered(out, shift, after);
 	out->is_verified = out->errors.n == 0;
 	remember(after, out, shift);
-	hash_wanted(out->current_hash, after, shift);
-	hash_wanted(out->original_hash, &shift->target, shift);
+	hash_wanted(out->current_hash, after, shift, &alone);
+	hash_wanted(out->original_hash, &shift->target, shift, &alone);
 	return 0;
 }
