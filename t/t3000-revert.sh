@@ -599,4 +599,13 @@ test_expect_success USERS 'P3: what the base could not look at, and can be read 
 	done && echo n >closed/q/a && "$@" revert >out 2>err && test_grep "not looked at.*secret" err && test_grep "Status: Verified" out && test "$(cat closed/q/secret)" = s
 '
 
+test_expect_success USERS 'P4: nor has anybody changed it since, says the undo; what a person did change is named' '
+	set -- test_as_user env SUPERQODE_HOME="$PWD/closed/home" git -C closed/q ews && test_as_user touch closed/q/new && "$@" revert && "$@" undo 2>err && test_grep ! "changed since" err && test_path_is_file closed/q/new &&
+	"$@" undo --redo 2>err && test_grep ! "changed since" err && test_as_user sh -c "echo mine >closed/q/a" && "$@" undo 2>err && test_grep "changed since then, and kept in trash: a\$" err && test_grep ! secret err
+'
+
+test_expect_success IMMUTABLE 'P4: nor what the revert could not reach' '
+	new_workspace reach && test_when_finished "chattr -f -i \"${ws:?}/stays\" || :" && echo new >"${ws:?}/stays" && chattr +i "${ws:?}/stays" && test_expect_code 1 git -C p ews revert reach && test_expect_code 0 git -C p ews undo reach 2>err && test_grep ! "changed since" err && echo new | test_cmp - "${ws:?}/stays"
+'
+
 test_done

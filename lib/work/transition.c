@@ -470,28 +470,21 @@ static int finish(struct ews_shift *shift)
 static bool is_of_somebody(const struct ews_shift *shift, const struct ews_change *change)
 {
 	const struct ews_entry *target = ews_entries_find(&shift->target.scan.entries, change->path);
-	const struct ews_skip *skip = ews_skips_covering(&shift->left.scan.skips, change->path);
 
-	/* What came along at the start stays where it is, and the state that was left has no more of it than that. */
-	if (!change->from && skip && skip->reason == EWS_SKIP_PRESENT && target && ews_entry_equal(target, change->to))
+	/* It stays: the step did not reach it, or the state that was left does not cover it; or somebody brought it back, and loses nothing. */
+	if (target && change->to ? ews_entry_equal(target, change->to) : !target && !change->to)
 		return false;
 	if (!change->to || change->to->type != EWS_ENTRY_DIR)
 		return true;
 	return !change->from && (!target || target->type != EWS_ENTRY_DIR);
 }
 
-/*
- * What the try before this one did is no change of somebody's: it brought what is wanted, or had taken away what was there, or
- * was about to write it.
- */
+/* What the try before this one did is no change of somebody's: it had taken away what was there, or was about to write it. */
 static bool is_of_earlier_try(const struct ews_shift *shift, const struct ews_change *change)
 {
 	const struct ews_entry *now = change->to;
-	const struct ews_entry *target = ews_entries_find(&shift->target.scan.entries, change->path);
 
-	if (!shift->opts->is_retry)
-		return false;
-	return !now || (now->type == EWS_ENTRY_FILE && !now->size) || (target && ews_entry_equal(now, target));
+	return shift->opts->is_retry && (!now || (now->type == EWS_ENTRY_FILE && !now->size));
 }
 
 /*
