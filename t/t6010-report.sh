@@ -172,4 +172,14 @@ test_expect_success 'a full disk sends nobody to recover where nothing is interr
 	start_ws full cut && sed -i "s/\"active\"/\"ending\"/" "$HOME/.superqode/working/full/sessions/cut/state.json" && test_expect_code 128 git -C full ews report room --output /dev/full 2>err && test_grep "^hint: free some space, then .git ews recover.$" err
 '
 
+# cramped <verb and arguments>: it can't keep what is there, and has not begun; there is nothing to recover.
+cramped() {
+	sh -c "trap \"\" XFSZ && ulimit -f 0 && exec git-ews -C tight $*" 2>&1 | cat >err && test_grep "^hint: free some space, and try again$" err && git -C tight ews recover --all 2>err && test_grep "nothing is interrupted" err
+}
+
+test_expect_success 'nor does what can not be kept before a verb begins' '
+	test_repo tight && start_ws tight s && snap=$(git -C tight ews snapshot create) && echo n >"${ws:?}/n" && git -C tight ews revert s && echo m >"${ws:?}/m" && echo m >tight/m &&
+	cramped revert s && cramped undo s && cramped snapshot restore --force $snap && test "$(cat "${ws:?}/m")" = m && test "$(cat tight/m)" = m
+'
+
 test_done

@@ -374,8 +374,11 @@ static int put(struct ews_transition_result *out, struct ews_shift *shift, int r
 	return 0;
 }
 
-/* The record of what is going to happen, once the snapshot's ref, which is in `before`, has its name for good. */
-static int begin(struct ews_shift *shift, struct ews_sync_group *before)
+/*
+ * The record of what is going to happen, once the snapshot's ref, which is in `before`, has its name for good. Until `*has_begun`
+ * there is none.
+ */
+static int begin(bool *has_begun, struct ews_shift *shift, struct ews_sync_group *before)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	struct ews_step *step = shift->step;
@@ -389,6 +392,7 @@ static int begin(struct ews_shift *shift, struct ews_sync_group *before)
 	if (shift->opts->kept && !shift->opts->target->unseen && !shift->before.unseen)
 		shift->opts->kept(shift->opts->kept_payload, &shift->opts->target->tree, &shift->before.tree);
 	plan_moving(shift);
+	*has_begun = true;
 	ews_sync_begin(&group);
 	/* The journal first: a line without a record is nothing that has begun. */
 	if (shift->session)
@@ -541,6 +545,7 @@ static int carry_out(struct ews_transition_result *out, struct ews_shift *shift,
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	bool has_lent = ews_shift_moves_git(shift) && lend_index(&shift->now, &shift->target.git);
+	bool has_begun = shift->opts->is_retry;
 	struct ews_ahead ahead;
 	int rc;
 
@@ -553,7 +558,7 @@ static int carry_out(struct ews_transition_result *out, struct ews_shift *shift,
 		shift->now.git.index = (struct ews_buf)EWS_BUF_INIT;
 	}
 	if (rc == 0)
-		rc = begin(shift, &group);
+		rc = begin(&has_begun, shift, &group);
 	ews_ahead_end(&ahead);
 	if (rc == 0 && *shift->opts->target->ref)
 		ews_snapshot_foresee(&shift->memo, shift->repo, &shift->before, &shift->now, shift->opts->target,
@@ -570,7 +575,7 @@ static int carry_out(struct ews_transition_result *out, struct ews_shift *shift,
 		rc = ews_shift_write_index(shift);
 	if (rc == 0)
 		rc = ews_shift_move_branch(shift);
-	if (rc < 0 && !shift->opts->is_taken_back)
+	if (rc < 0 && has_begun && !shift->opts->is_taken_back)
 		ews_error_hint("'git ews recover' finishes it or takes it back; nothing is lost");
 	return rc;
 }
