@@ -536,20 +536,29 @@ test_expect_success '$EWS_SESSION names the session; the current directory goes 
 	cmp p/src/main.c "${ws:?}/src/main.c" && test_must_fail cmp p/src/main.c "${one:?}/src/main.c"
 '
 
-# stopped_at <name> <file> <verb and arguments>...: the verb, stopped when it has removed <name>; meanwhile somebody writes to <file>.
+# stopped_at <name> <command> <verb and arguments>...: the verb, stopped when it has removed <name>; meanwhile somebody runs <command>.
 stopped_at() {
-	name=$1 file=$2 && shift 2 && rm -f log &&
+	name=$1 meanwhile=$2 && shift 2 && rm -f log &&
 		{ test_strace log -qq -P "$name" -e trace=unlinkat -e inject=unlinkat:signal=SIGSTOP:when=1 "$EWS_BIN/git-ews" "$@" >out 2>err 3>&- 4>&- 5>&- & } && pid=$! &&
-		test_wait_for 30 grep -q "stopped by SIGSTOP" log && echo edit >>"$file" && kill -CONT "$(sed -n "s/^\([0-9]*\) .*/\1/p; q" log)" && { wait $pid || test $? = 1; }
+		test_wait_for 30 grep -q "stopped by SIGSTOP" log && eval "$meanwhile" && kill -CONT "$(sed -n "s/^\([0-9]*\) .*/\1/p; q" log)" && { wait $pid || test $? = 1; }
 }
 
 test_expect_success STRACE 'P4: what somebody writes between the look and the write stays, and is named: a session, in place, the project' '
-	test_repo since && start_ws since late && echo work >>"${ws:?}/src/main.c" && echo new >"${ws:?}/zz-new" && stopped_at zz-new "${ws:?}/src/main.c" -C since revert late &&
+	test_repo since && start_ws since late && echo work >>"${ws:?}/src/main.c" && echo new >"${ws:?}/zz-new" && stopped_at zz-new "echo edit >>\"\${ws:?}/src/main.c\"" -C since revert late &&
 	test_grep "Status: Not verified" out && test_grep "main.c.*changed meanwhile" out && test "$(tail -n 2 "${ws:?}/src/main.c" | tr "\n" " ")" = "work edit " &&
 	git -C since ews revert late >out && test_grep "Status: Verified" out && git -C since ews undo late && test "$(tail -n 1 "${ws:?}/src/main.c")" = edit &&
-	echo new >"${ws:?}/zz-new" && git -C since ews apply late && stopped_at zz-new since/src/main.c -C since undo && test_grep "main.c.*changed meanwhile" err && test "$(tail -n 1 since/src/main.c)" = edit &&
-	git -C since checkout -q . && git -C since ews end late && git -C since ews start --method in-place here && echo work >>since/src/main.c && echo new >since/zz-new && stopped_at zz-new since/src/main.c -C since revert here &&
+	echo new >"${ws:?}/zz-new" && git -C since ews apply late && stopped_at zz-new "echo edit >>since/src/main.c" -C since undo && test_grep "main.c.*changed meanwhile" err && test "$(tail -n 1 since/src/main.c)" = edit &&
+	git -C since checkout -q . && git -C since ews end late && git -C since ews start --method in-place here && echo work >>since/src/main.c && echo new >since/zz-new && stopped_at zz-new "echo edit >>since/src/main.c" -C since revert here &&
 	test_grep "main.c.*changed meanwhile" out && test "$(tail -n 1 since/src/main.c)" = edit && git -C since ews revert here && git -C since ews end here
+'
+
+test_expect_success STRACE 'P4: it stays, too, where size and time are those that were seen, or it is one long write that goes on; a mode or a name is no edit' '
+	test_repo kept && start_ws kept late && mine() { printf "MINE!\n" >"${ws:?}/$1" && touch -d "2001-02-03 04:05:06" "${ws:?}/$1"; } && for f in run.sh one; do printf "agent\n" >"${ws:?}/$f" && touch -d "2001-02-03 04:05:06" "${ws:?}/$f" || return 1; done &&
+	ln "${ws:?}/one" "${ws:?}/two" && ln -s agent "${ws:?}/link-1" && ln -P "${ws:?}/link-1" "${ws:?}/link-2" && echo closed >"${ws:?}/closed" && touch -d "2001-02-03 04:05:06" "${ws:?}/closed" && echo new >"${ws:?}/zz-new" && stopped_at zz-new "mine run.sh && mine one && chmod 0 \"\${ws:?}/closed\"" -C kept revert late &&
+	test_grep "run.sh.*changed meanwhile" out && test_grep "one.*changed meanwhile" out && test_grep "two.*changed meanwhile" out && test "$(cat "${ws:?}/run.sh" "${ws:?}/one" "${ws:?}/two")" = "$(printf "MINE!\nMINE!\nMINE!")" && for f in closed link-1 link-2 zz-new; do test_path_is_missing "${ws:?}/$f" || return 1; done &&
+	git -C kept ews revert late >out && test_grep "Status: Verified" out && truncate -s 64M "${ws:?}/big" && echo new >"${ws:?}/zz-new" &&
+	{ "$EWS_BUILD/t/halfway" "${ws:?}/big" sh -c "touch begun && until test -e stopped; do sleep 0.05; done" 3>&- 4>&- 5>&- & } && writer=$! && test_wait_for 30 test -e begun && stopped_at zz-new "touch stopped && wait $writer" -C kept revert late &&
+	test_grep "big.*changed meanwhile" out && test "$(tail -c 1 "${ws:?}/big")" = n
 '
 
 test_expect_success STRACE 'P3: what the kernel says it did and did not do is found by the proof' '

@@ -10,30 +10,91 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/handle.h"
 #include "base/path.h"
+#include "store/batch.h"
 #include "store/put.h"
+#include "store/scan_open.h"
 
-/* The ctime is not asked for: it moves with each other name that a file gets or loses. */
-static bool is_as_seen(const struct ews_entry *from, const struct stat *st)
+/*
+ * Does it hold what it was seen to hold? It is read again, whatever its mode, for it goes if it does. Returns 1 or 0; below zero: nobody
+ * can tell.
+ */
+static int holds_as_seen(const struct ews_put_work *put, int dir_fd, const char *name, const struct ews_entry *from)
+{
+	EWS_CLEANUP(buf) struct ews_buf attrs = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *text = NULL;
+	EWS_CLEANUP(fd) int fd = -1;
+	struct ews_oid oid = EWS_OID_NONE;
+	ssize_t len;
+	int rc;
+
+	if (from->type == EWS_ENTRY_LINK) {
+		text = ews_malloc(from->size + 1);
+		len = readlinkat(dir_fd, name, text, from->size + 1);
+		if (len < 0)
+			return ews_error_os("cannot read the link");
+		ews_odb_hash(&oid, put->opts->odb, EWS_OBJECT_BLOB, text, (size_t)len);
+		return ews_oid_equal(&oid, &from->oid);
+	}
+	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 && errno == EACCES)
+		fd = ews_scan_open_closed_file(&attrs, dir_fd, name);
+	if (fd < 0)
+		return ews_error_os("cannot read it");
+	rc = ews_batch_hash_fd(&oid, put->opts->odb, fd, from->size);
+	if (rc < 0 && rc != EWS_ESTALE)
+		return rc;
+	ews_error_clear();
+	return rc == 0 && ews_oid_equal(&oid, &from->oid);
+}
+
+/*
+ * Is it what it was seen as? Who writes may set the mtime back, but not the ctime; that moves as well with a mode, and with each other
+ * name that a file gets or loses, of which put itself may take one. So where it differs, or proves nothing, what is there decides.
+ * Returns 1 or 0; below zero: nobody can tell.
+ */
+static int is_as_seen(const struct ews_put_work *put, int dir_fd, const char *name, const struct ews_entry *from,
+		      const struct stat *st)
 {
 	struct ews_entry now = { 0 };
 
 	ews_entry_set_stat(&now, st);
 	if (!from || from->type != now.type)
 		return from && ews_entry_is_dir(from) && ews_entry_is_dir(&now);
-	return !from->has_stat || ews_entry_is_dir(from) ||
-	       (from->ino == now.ino && from->dev == now.dev && from->size == now.size &&
-		from->mtime_s == now.mtime_s && from->mtime_ns == now.mtime_ns);
+	if (!from->has_stat || ews_entry_is_dir(from))
+		return 1;
+	if (from->ino != now.ino || from->dev != now.dev || from->size != now.size ||
+	    from->mtime_s != now.mtime_s || from->mtime_ns != now.mtime_ns)
+		return 0;
+	if ((from->type != EWS_ENTRY_FILE && from->type != EWS_ENTRY_LINK) ||
+	    (!from->is_racy && from->ctime_s == now.ctime_s && from->ctime_ns == now.ctime_ns))
+		return 1;
+	return holds_as_seen(put, dir_fd, name, from);
+}
+
+/* With `as_seen`, what is no longer as it was seen stays. */
+static int check_seen(const struct ews_put_work *put, int dir_fd, const char *name, const struct ews_entry *from)
+{
+	struct stat st;
+	int rc;
+
+	if (!put->opts->as_seen || fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	rc = is_as_seen(put, dir_fd, name, from, &st);
+	if (rc < 0)
+		return rc;
+	return rc ? 0 : ews_error(EWS_ESTALE, "it changed meanwhile, and was left as it is");
 }
 
 int ews_put_remove(const struct ews_put_work *put, int dir_fd, const char *name, const struct ews_entry *from)
 {
-	struct stat st;
+	int rc = check_seen(put, dir_fd, name, from);
 
-	if (put->opts->as_seen && fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !is_as_seen(from, &st))
-		return ews_error(EWS_ESTALE, "it changed meanwhile, and was left as it is");
+	if (rc < 0)
+		return rc;
 	if (!unlinkat(dir_fd, name, 0) || errno == ENOENT)
 		return 0;
 	if (errno != EISDIR)
