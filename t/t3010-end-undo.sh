@@ -618,4 +618,15 @@ test_expect_success USERS 'P4: reflogs that an agent closed are opened up; what 
 	done
 '
 
+test_expect_success STRACE 'P4: what is staged, the trees that the index names and the commit of HEAD are not lost where they can not be read: the end fails, and says why' '
+	for format in sha1 sha256; do
+		git init -q --object-format=$format unread-$format && cd unread-$format && echo a >a && git add a && git commit -q -m one && start_ws . un && (cd "$ws" && git commit -q --allow-empty -m two && echo "staged work" >a && git add a && git write-tree >/dev/null && echo newer >a) &&
+			for object in $(git -C "$ws" rev-parse :a HEAD) $(git -C "$ws" write-tree); do
+				file=$PWD/.git/objects/${object%"${object#??}"}/${object#??} && test -f "$file" && for error in EMFILE EACCES; do
+					test_expect_code 128 test_strace trace -P "$file" -e trace=open,openat -e inject=open,openat:error=$error git ews end un >out 2>err && test_grep INJECTED trace && test_grep "^error: .*cannot read object $object" err && test_grep "^hint: " err || return 1
+				done || return 1
+			done && git ews end un >out 2>err && test_grep ! warning err && git gc -q --prune=now && git ews undo un && test "$(git -C "$ws" show :a)" = "staged work" && git -C "$ws" fsck --no-dangling >out 2>&1 && git gc -q && git ews end un && cd .. || return 1
+	done
+'
+
 test_done

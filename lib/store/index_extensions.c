@@ -154,16 +154,6 @@ static int cmp_name(const void *a, const void *b)
 	return strcmp(((const struct ews_tree_item *)a)->name, ((const struct ews_tree_item *)b)->name);
 }
 
-/* `oid` NULL: there is none. */
-static bool read_tree_level(struct tree_level *out, struct ews_odb *odb, const struct ews_oid *oid)
-{
-	if (oid && ews_tree_read_flat(&out->items, &out->n, odb, oid, &out->names) < 0)
-		return false;
-	if (out->n)
-		qsort(out->items, out->n, sizeof(*out->items), cmp_name);
-	return true;
-}
-
 static struct ews_tree_item *find_item(const struct tree_level *level, const char *name)
 {
 	const struct ews_tree_item key = { .name = name };
@@ -185,7 +175,31 @@ struct tree_walk {
 	struct input in;
 	struct ews_oidset seen, whole; /* trees that were looked at, and those of them that are all there */
 	bool is_lacking; /* one was not */
+	int rc; /* below zero: whether something is there can't be found out, and the walk ends */
 };
+
+/* `oid` NULL: there is none. */
+static bool read_tree_level(struct tree_level *out, struct tree_walk *walk, const struct ews_oid *oid)
+{
+	int rc = oid ? ews_tree_read_flat(&out->items, &out->n, walk->odb, oid, &out->names) : 0;
+
+	if (rc < 0 && !ews_odb_has_lost(rc))
+		walk->rc = rc;
+	else
+		ews_error_clear();
+	if (out->n)
+		qsort(out->items, out->n, sizeof(*out->items), cmp_name);
+	return rc == 0;
+}
+
+static bool is_blob(struct tree_walk *walk, const struct ews_oid *oid)
+{
+	int is = ews_odb_is(walk->odb, oid, EWS_OBJECT_BLOB);
+
+	if (is < 0)
+		walk->rc = is;
+	return is > 0;
+}
 
 /* Is all there that the tree `oid` names, but for what `like` (NULL: none) has as well? */
 static bool is_whole(struct tree_walk *walk, const struct ews_oid *oid, const struct ews_oid *like, unsigned depth)
@@ -195,8 +209,7 @@ static bool is_whole(struct tree_walk *walk, const struct ews_oid *oid, const st
 
 	if (!ews_oidset_add(&walk->seen, oid))
 		return ews_oidset_has(&walk->whole, oid);
-	if (depth == DEPTH_MAX || !read_tree_level(&level, walk->odb, oid) ||
-	    !read_tree_level(&known, walk->odb, like))
+	if (depth == DEPTH_MAX || !read_tree_level(&level, walk, oid) || !read_tree_level(&known, walk, like))
 		return false;
 	/* The empty one can be read whether the store has it or not. */
 	if (!level.n)
@@ -210,7 +223,7 @@ static bool is_whole(struct tree_walk *walk, const struct ews_oid *oid, const st
 		if (other && other->mode == item->mode && ews_oid_equal(&other->oid, &item->oid))
 			continue;
 		if (ews_tree_item_is_dir(item) ? !is_whole(walk, &item->oid, find_dir(&known, item->name), depth + 1)
-					       : !ews_odb_is(walk->odb, &item->oid, EWS_OBJECT_BLOB))
+					       : !is_blob(walk, &item->oid))
 			return false;
 	}
 	ews_oidset_add(&walk->whole, oid);
@@ -229,9 +242,9 @@ static bool walk_node(struct tree_walk *walk, const struct node *node, const str
 			ews_oids_add(walk->out, &node->oid);
 		else
 			walk->is_lacking = true;
-		return step_over(&walk->in, node->n_dirs);
+		return walk->rc == 0 && step_over(&walk->in, node->n_dirs);
 	}
-	if (depth == DEPTH_MAX || (node->n_dirs && !read_tree_level(&level, walk->odb, head)))
+	if (depth == DEPTH_MAX || (node->n_dirs && !read_tree_level(&level, walk, head)))
 		return false;
 	for (size_t i = 0; i < node->n_dirs; i++) {
 		struct ews_tree_item *item;
@@ -249,25 +262,22 @@ static bool walk_node(struct tree_walk *walk, const struct node *node, const str
 	return true;
 }
 
-bool ews_index_list_trees(struct ews_oids *out, const struct ews_index *index, struct ews_odb *odb,
-			  const struct ews_oid *head)
+int ews_index_list_trees(struct ews_oids *out, const struct ews_index *index, struct ews_odb *odb,
+			 const struct ews_oid *head)
 {
 	struct tree_walk walk = { .out = out,
 				  .odb = odb,
 				  .in = { index->trees.ptr, index->trees.ptr + index->trees.len,
 					  ews_hash_len(ews_odb_algo(odb)) } };
-	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
 	struct node root;
 
 	if (!index->trees.len)
-		return true;
-	ews_error_save(&saved);
+		return 1;
 	if (read_node(&root, &walk.in))
 		(void)walk_node(&walk, &root, ews_oid_is_none(head) ? NULL : head, 0); /* what was found counts */
-	(void)ews_error_restore(&saved);
 	ews_oidset_release(&walk.seen);
 	ews_oidset_release(&walk.whole);
-	return !walk.is_lacking;
+	return walk.rc < 0 ? walk.rc : !walk.is_lacking;
 }
 
 void ews_index_list_all_trees(struct ews_oids *out, const struct ews_index *index, enum ews_hash_algo algo)

@@ -24,10 +24,10 @@ bool ews_index_makes_tree(const struct ews_index *index, const struct ews_oid *r
  * Append to `out` the trees that the entries make by what it says, and that the tree `head` (none: an empty one) does not have
  * under their path; the topmost alone, and only those that the store has whole. The empty tree, which each store has to those who
  * read it, is listed wherever they need it, so that it can be written; one may be listed twice. What it says may be anything:
- * where it makes no sense the list ends. No error is left behind. False: one of them is not there whole.
+ * where it makes no sense the list ends. Returns 1, or 0 when one of them is not there whole; below zero: that can't be found out now.
  */
-bool ews_index_list_trees(struct ews_oids *out, const struct ews_index *index, struct ews_odb *odb,
-			  const struct ews_oid *head);
+int ews_index_list_trees(struct ews_oids *out, const struct ews_index *index, struct ews_odb *odb,
+			 const struct ews_oid *head);
 
 /* Append all of the topmost trees, whether HEAD has them or not, up to where it makes no sense. Nothing is said of whether they are there. */
 void ews_index_list_all_trees(struct ews_oids *out, const struct ews_index *index, enum ews_hash_algo algo);

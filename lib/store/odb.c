@@ -349,13 +349,20 @@ int ews_odb_read_header(enum ews_object_type *type, uint64_t *size, struct ews_o
 	return odb->ops->read_header(type, size, odb, oid);
 }
 
-bool ews_odb_is(struct ews_odb *odb, const struct ews_oid *oid, enum ews_object_type type)
+bool ews_odb_has_lost(int rc)
+{
+	return rc == EWS_ENOTFOUND || rc == EWS_EDAMAGED;
+}
+
+int ews_odb_is(struct ews_odb *odb, const struct ews_oid *oid, enum ews_object_type type)
 {
 	enum ews_object_type found;
-	bool is = ews_odb_read_header(&found, NULL, odb, oid) == 0 && found == type;
+	int rc = ews_odb_read_header(&found, NULL, odb, oid);
 
+	if (rc < 0 && !ews_odb_has_lost(rc))
+		return rc;
 	ews_error_clear();
-	return is;
+	return rc == 0 && found == type;
 }
 
 int ews_odb_write_from(int fd, struct ews_odb *odb, const struct ews_oid *oid, const struct ews_pack_place *place)

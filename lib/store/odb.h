@@ -90,8 +90,10 @@ bool ews_odb_remembers(const struct ews_odb *odb, const struct ews_oid *oid, con
 int ews_odb_read_ahead(struct ews_odb *odb, const struct ews_oid *oid, uint64_t size);
 /* Type and size without the content where the format allows. `size` may be NULL. */
 int ews_odb_read_header(enum ews_object_type *type, uint64_t *size, struct ews_odb *odb, const struct ews_oid *oid);
-/* Is `oid` an object of that type, as far as can be found out? No error is left behind. */
-bool ews_odb_is(struct ews_odb *odb, const struct ews_oid *oid, enum ews_object_type type);
+/* Does a failure to read say that the object is not to be had, now or later? After any other it may well be there. */
+bool ews_odb_has_lost(int rc);
+/* Is `oid` an object of that type? Returns 1, or 0 also for what is missing or damaged; below zero: that can't be found out now. */
+int ews_odb_is(struct ews_odb *odb, const struct ews_oid *oid, enum ews_object_type type);
 /*
  * Write the content of blob `oid` to descriptor `fd`, without holding a large one in
  * memory where the store can stream it, and check that it has the id it is kept under.

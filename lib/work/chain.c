@@ -109,9 +109,10 @@ static int choose_session(struct ews_twin *twin, struct ews_chain *chain, struct
 	if (rc < 0)
 		return rc;
 	if (diff.to.is_now)
-		(void)ews_head_find_in(&chain->head, &session, &diff.to.content.git,
-				       NULL); /* none: damaged, or unborn */
-	else
+		rc = ews_head_find_in(&chain->head, &session, &diff.to.content.git, NULL); /* none: damaged, or unborn */
+	if (rc < 0)
+		return rc;
+	if (!diff.to.is_now)
 		chain->head = diff.to.snapshot.head;
 	chain->source = ews_strdup(diff.to.is_now ? session.state.last_snapshot : diff.to.snapshot.id);
 	chain->first = steal_content(&diff.from.content);

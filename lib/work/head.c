@@ -33,8 +33,7 @@ static int read_ref(struct ews_oid *out, struct ews_repo *repo, const struct ews
 	return ews_odb_ref_read_from(out, repo->odb, git_fd, session->method->owns_objects, ref);
 }
 
-static enum ews_head find(struct ews_oid *out, struct ews_repo *repo, const struct ews_session *session,
-			  const char *text)
+static int find(struct ews_oid *out, struct ews_repo *repo, const struct ews_session *session, const char *text)
 {
 	const char *ref = ews_odb_ref_target(text);
 	int rc;
@@ -46,36 +45,40 @@ static enum ews_head find(struct ews_oid *out, struct ews_repo *repo, const stru
 	/* A branch whose file is there and holds no id is another failure. */
 	if (ref && rc == EWS_ENOTFOUND)
 		return EWS_HEAD_UNBORN;
+	if (ref && rc < 0 && ews_error_wants_descriptors())
+		return rc;
 	return rc < 0 ? EWS_HEAD_DAMAGED : EWS_HEAD_AT_COMMIT;
 }
 
-static enum ews_head find_commit(struct ews_oid *out, struct ews_repo *repo, const struct ews_session *session,
-				 const struct ews_gitstate *git, const struct ews_oid *known)
+static int find_commit(struct ews_oid *out, struct ews_repo *repo, const struct ews_session *session,
+		       const struct ews_gitstate *git, const struct ews_oid *known)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
-	enum ews_head head;
+	EWS_CLEANUP(error_saved) struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+	int head, is = 1;
 
 	ews_error_save(&saved);
 	read_line(&text, git);
 	head = find(out, repo, session, text.ptr);
-	if (head == EWS_HEAD_AT_COMMIT && !(known && ews_oid_equal(out, known)) &&
-	    !ews_odb_is(repo->odb, out, EWS_OBJECT_COMMIT))
-		head = EWS_HEAD_DAMAGED;
+	if (head == EWS_HEAD_AT_COMMIT && !(known && ews_oid_equal(out, known)))
+		is = ews_odb_is(repo->odb, out, EWS_OBJECT_COMMIT);
+	if (is <= 0)
+		head = is < 0 ? is : EWS_HEAD_DAMAGED;
 	if (head != EWS_HEAD_AT_COMMIT)
 		*out = (struct ews_oid)EWS_OID_NONE;
-	(void)ews_error_restore(&saved);
+	if (head >= 0)
+		(void)ews_error_restore(&saved);
 	return head;
 }
 
-enum ews_head ews_head_find(struct ews_oid *out, struct ews_repo *repo, const struct ews_gitstate *git,
-			    const struct ews_oid *known)
+int ews_head_find(struct ews_oid *out, struct ews_repo *repo, const struct ews_gitstate *git,
+		  const struct ews_oid *known)
 {
 	return find_commit(out, repo, NULL, git, known);
 }
 
-enum ews_head ews_head_find_in(struct ews_oid *out, const struct ews_session *session,
-			       const struct ews_gitstate *git, const struct ews_oid *known)
+int ews_head_find_in(struct ews_oid *out, const struct ews_session *session, const struct ews_gitstate *git,
+		     const struct ews_oid *known)
 {
 	return find_commit(out, session->repo, session, git, known);
 }

@@ -22,14 +22,14 @@ enum ews_head {
 
 /*
  * Look for the commit that the HEAD of `git`, the project's, stands at; `out` is none when there is none. `known` (NULL: none)
- * is a commit that is there for certain. No error is left behind.
+ * is a commit that is there for certain. Returns an enum ews_head, and leaves no error behind; below zero: that can't be found out now.
  */
-enum ews_head ews_head_find(struct ews_oid *out, struct ews_repo *repo, const struct ews_gitstate *git,
-			    const struct ews_oid *known);
+int ews_head_find(struct ews_oid *out, struct ews_repo *repo, const struct ews_gitstate *git,
+		  const struct ews_oid *known);
 
 /* The same of the session's workspace, whose git directory may have branches of its own. */
-enum ews_head ews_head_find_in(struct ews_oid *out, const struct ews_session *session,
-			       const struct ews_gitstate *git, const struct ews_oid *known);
+int ews_head_find_in(struct ews_oid *out, const struct ews_session *session, const struct ews_gitstate *git,
+		     const struct ews_oid *known);
 
 /* The tree of the commit that HEAD stands at, for those who may do without it: it is read when one asks first, and once. */
 struct ews_head_tree {

@@ -35,14 +35,12 @@ static int keep_commits(struct ews_oids *list, struct ews_odb *odb)
 
 	ews_oids_sort(list);
 	for (size_t i = 0; i < list->n; i++) {
-		enum ews_object_type type;
-		int rc = ews_odb_read_header(&type, NULL, odb, &list->items[i]);
+		int is = ews_odb_is(odb, &list->items[i], EWS_OBJECT_COMMIT);
 
-		if (rc < 0 && rc != EWS_ENOTFOUND && rc != EWS_EDAMAGED)
-			return rc;
-		if (rc == 0 && type == EWS_OBJECT_COMMIT)
+		if (is < 0)
+			return is;
+		if (is)
 			list->items[kept++] = list->items[i];
-		ews_error_clear();
 	}
 	list->n = kept;
 	return 0;

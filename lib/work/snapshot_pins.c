@@ -160,77 +160,77 @@ static void forget_committed(struct strays *strays, struct ews_odb *odb, const s
  * Every object that entries of the index name and neither the tree nor that of HEAD's commit, `head_tree` (none: there is
  * none), has: a raw index pins nothing. Nearly all of an index is what stands in the tree as well; that is seen in one
  * walk along both. What is there and no content would be an error in the store until the snapshot expires. `fit` and
- * `named` as above. False: something is not there, and may come yet.
+ * `named` as above. `are_there` becomes false when something is not there, and may come yet. What can't be read now is not nothing.
  */
-static bool pin_staged(struct ews_entries *pins, uint8_t *named, struct ews_repo *repo, const struct ews_index *index,
-		       const struct ews_entries *entries, bool fit, const struct ews_oid *head_tree)
+static int pin_staged(bool *are_there, struct ews_entries *pins, uint8_t *named, struct ews_repo *repo,
+		      const struct ews_index *index, const struct ews_entries *entries, bool fit,
+		      const struct ews_oid *head_tree)
 {
 	EWS_CLEANUP(oidset) struct ews_oidset elsewhere = EWS_OIDSET_INIT;
 	struct strays strays = { NULL, 0, 0 };
-	bool are_there = true;
+	int is = 0;
 
 	list_strays(&strays, named, index, entries, fit);
 	if (!ews_oid_is_none(head_tree))
 		forget_committed(&strays, repo->odb, head_tree);
 	find_elsewhere(&elsewhere, named, &strays, entries);
-	for (size_t i = 0; i < strays.n; i++) {
+	for (size_t i = 0; i < strays.n && is >= 0; i++) {
 		if (ews_oidset_has(&elsewhere, &strays.items[i]->oid))
 			continue;
-		if (ews_odb_is(repo->odb, &strays.items[i]->oid, EWS_OBJECT_BLOB))
+		is = ews_odb_is(repo->odb, &strays.items[i]->oid, EWS_OBJECT_BLOB);
+		if (is > 0)
 			pin_one(pins, index, strays.items[i]);
-		else
-			are_there = false;
+		*are_there = *are_there && is > 0;
 	}
 	free(strays.items);
-	return are_there;
+	return is < 0 ? is : 0;
 }
 
 /* Write the tree `oid` where it is the empty one: git answers for that whether it is there or not, but its fsck wants what is named. */
-static bool write_empty_tree(struct ews_batch *batch, const struct ews_oid *oid)
+static int write_empty_tree(struct ews_batch *batch, const struct ews_oid *oid)
 {
 	struct ews_oid empty;
 
 	ews_odb_empty_tree(&empty, ews_batch_odb(batch));
-	if (!ews_oid_equal(oid, &empty) || ews_batch_add(&empty, batch, EWS_OBJECT_TREE, "", 0) == 0)
-		return true;
-	ews_error_clear(); /* the batch is spoilt: its commit says so */
-	return false;
+	return ews_oid_equal(oid, &empty) ? ews_batch_add(&empty, batch, EWS_OBJECT_TREE, "", 0) : 0;
 }
 
 /* The trees that the index says its entries make: without them git's own gc fails where that index is back. */
-static bool pin_trees(struct ews_entries *pins, struct ews_batch *batch, const struct ews_index *index,
-		      const struct ews_oid *head_tree)
+static int pin_trees(bool *are_there, struct ews_entries *pins, struct ews_batch *batch,
+		     const struct ews_index *index, const struct ews_oid *head_tree)
 {
 	EWS_CLEANUP(oids) struct ews_oids trees = EWS_OIDS_INIT;
-	bool are_there = ews_index_list_trees(&trees, index, ews_batch_odb(batch), head_tree);
+	int rc = ews_index_list_trees(&trees, index, ews_batch_odb(batch), head_tree);
 
-	for (size_t i = 0; i < trees.n; i++) {
+	*are_there = *are_there && rc > 0;
+	for (size_t i = 0; i < trees.n && rc >= 0; i++) {
 		char hex[EWS_OID_HEX_MAX];
 		EWS_CLEANUP(free) char *path = ews_strfmt("trees/%s", ews_oid_hex(hex, &trees.items[i]));
 
-		are_there = write_empty_tree(batch, &trees.items[i]) && are_there;
+		rc = write_empty_tree(batch, &trees.items[i]);
 		ews_pins_add(pins, path, EWS_ENTRY_TREE, &trees.items[i]);
 	}
-	return are_there;
+	return rc < 0 ? rc : 0;
 }
 
 /* What the stages of resolved conflicts were, for the same reason. */
-static bool pin_resolved(struct ews_entries *pins, struct ews_repo *repo, const struct ews_index *index)
+static int pin_resolved(bool *are_there, struct ews_entries *pins, struct ews_repo *repo,
+			const struct ews_index *index)
 {
 	EWS_CLEANUP(oids) struct ews_oids oids = EWS_OIDS_INIT;
-	bool are_there = true;
+	int is = 0;
 
 	ews_index_list_resolved(&oids, index, ews_odb_algo(repo->odb));
-	for (size_t i = 0; i < oids.n; i++) {
+	for (size_t i = 0; i < oids.n && is >= 0; i++) {
 		char hex[EWS_OID_HEX_MAX];
 		EWS_CLEANUP(free) char *path = ews_strfmt("extra/%s", ews_oid_hex(hex, &oids.items[i]));
 
-		if (ews_odb_is(repo->odb, &oids.items[i], EWS_OBJECT_BLOB))
+		is = ews_odb_is(repo->odb, &oids.items[i], EWS_OBJECT_BLOB);
+		if (is > 0)
 			ews_pins_add(pins, path, EWS_ENTRY_FILE, &oids.items[i]);
-		else
-			are_there = false;
+		*are_there = *are_there && is > 0;
 	}
-	return are_there;
+	return is < 0 ? is : 0;
 }
 
 static int pin_bytes(struct ews_entries *pins, struct ews_batch *batch, const char *path, const void *data, size_t len)
@@ -288,25 +288,32 @@ int ews_pins_add_state(struct ews_entries *pins, struct ews_batch *batch, const 
 	return rc < 0 ? rc : pin_gitstate(pins, batch, &content->git);
 }
 
-uint8_t *ews_pins_add_contents(struct ews_entries *pins, struct ews_repo *repo, struct ews_batch *batch,
-			       const struct ews_content *content, const struct ews_oid *head_tree)
+int ews_pins_add_contents(struct ews_entries *pins, uint8_t **out, struct ews_repo *repo, struct ews_batch *batch,
+			  const struct ews_content *content, const struct ews_oid *head_tree)
 {
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
 	const struct ews_entries *entries = &content->scan.entries;
 	bool fit = pin_extras(pins, content) == 0;
 	EWS_CLEANUP(free) uint8_t *named = NULL;
-	bool are_there;
+	bool are_there = true;
+	int rc;
 
 	if (content->git.has_index && ews_index_borrow_state(&index, &content->git, ews_odb_algo(repo->odb)) < 0) {
 		/* An index that is no index names nothing; its bytes are kept all the same. */
 		ews_error_clear();
-		return NULL;
+		return 0;
 	}
 	named = ews_named_new(entries->n);
-	are_there = pin_staged(pins, named, repo, &index, entries, fit, head_tree);
-	are_there = pin_trees(pins, batch, &index, head_tree) && are_there;
-	are_there = pin_resolved(pins, repo, &index) && are_there;
-	return are_there ? ews_steal(&named) : NULL;
+	rc = pin_staged(&are_there, pins, named, repo, &index, entries, fit, head_tree);
+	if (rc == 0)
+		rc = pin_trees(&are_there, pins, batch, &index, head_tree);
+	if (rc == 0)
+		rc = pin_resolved(&are_there, pins, repo, &index);
+	if (rc < 0)
+		return ews_error_wrap("cannot keep what is staged");
+	if (are_there)
+		*out = ews_steal(&named);
+	return 0;
 }
 
 int ews_pinned_read(struct ews_pinned *out, struct ews_odb *odb, const struct ews_oid *manifest)

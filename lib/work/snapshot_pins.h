@@ -28,11 +28,12 @@ int ews_pins_add_state(struct ews_entries *pins, struct ews_batch *batch, const 
 
 /*
  * File contents that no tree can hold, and all that the index names and neither the entries nor `head_tree`, the tree of HEAD's
- * commit (none: there is none), have; of these the empty tree alone may have to be written into `batch`. Returns, for the caller to free, the entries that the index relies on
- * (ews_named, work/kept). NULL: the index is none, or names what is not there and may come yet; the next snapshot looks again.
+ * commit (none: there is none), have; of these the empty tree alone may have to be written into `batch`. `named` gets, for the caller to free, the entries that the index relies on
+ * (ews_named, work/kept); it stays NULL when the index is none, or names what is not there and may come yet: the next snapshot looks
+ * again. Fails where it can't be found out now whether something is there.
  */
-uint8_t *ews_pins_add_contents(struct ews_entries *pins, struct ews_repo *repo, struct ews_batch *batch,
-			       const struct ews_content *content, const struct ews_oid *head_tree);
+int ews_pins_add_contents(struct ews_entries *pins, uint8_t **named, struct ews_repo *repo, struct ews_batch *batch,
+			  const struct ews_content *content, const struct ews_oid *head_tree);
 
 /* What a manifest commit holds, the manifest among it. */
 struct ews_pinned {

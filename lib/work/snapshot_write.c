@@ -102,11 +102,10 @@ static int find_contents(struct writing *writing)
 {
 	if (writing->has_pins)
 		return 0;
-	if (writing->earlier.has_pins)
-		writing->named = ews_earlier_take_named(&writing->earlier);
-	else
-		writing->named = ews_pins_add_contents(&writing->contents, writing->repo, writing->batch,
-						       writing->content, ews_head_tree_read(&writing->head_tree));
+	if (!writing->earlier.has_pins)
+		return ews_pins_add_contents(&writing->contents, &writing->named, writing->repo, writing->batch,
+					     writing->content, ews_head_tree_read(&writing->head_tree));
+	writing->named = ews_earlier_take_named(&writing->earlier);
 	return 0;
 }
 
@@ -347,20 +346,23 @@ int ews_snapshot_confirm(struct ews_repo *repo, const struct ews_snapshot *snaps
 }
 
 /* Whoever saves his work has a damaged HEAD, too: what it says is in the manifest, and that it is damaged in the commit. */
-static void find_head(struct ews_snapshot *snap, struct ews_repo *repo, const struct ews_content *content,
-		      const struct ews_snapshot_opts *opts)
+static int find_head(struct ews_snapshot *snap, struct ews_repo *repo, const struct ews_content *content,
+		     const struct ews_snapshot_opts *opts)
 {
 	/* That one is a parent of the commit, so it is there. */
 	const struct ews_oid *known = opts->like ? &opts->like->head : NULL;
-	enum ews_head head;
+	int head;
 
 	if (!content->has_git)
-		return;
+		return 0;
 	head = opts->session ? ews_head_find_in(&snap->head, opts->session, &content->git, known)
 			     : ews_head_find(&snap->head, repo, &content->git, known);
+	if (head < 0)
+		return ews_error_wrap("cannot tell where HEAD stands");
 	snap->is_head_damaged = head == EWS_HEAD_DAMAGED;
 	if (!snap->is_head_damaged && (!opts->session || opts->session->method->is_project))
 		snap->branch = ews_head_last_ref(repo, &content->git);
+	return 0;
 }
 
 /* Fold blank lines away, which would end the subject. */
@@ -458,8 +460,9 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	snap.files = content->scan.n_files;
 	snap.unseen = ews_skips_count_unseen(&content->scan.skips);
 	snap.bytes = content->scan.size_bytes;
-	find_head(&snap, repo, content, opts);
-	rc = write_named(&snap, &now_kept, &writing);
+	rc = find_head(&snap, repo, content, opts);
+	if (rc == 0)
+		rc = write_named(&snap, &now_kept, &writing);
 	if (rc < 0)
 		return ews_error_wrap("cannot write the snapshot");
 	snap.hash = ews_strdup(content->hash);
