@@ -196,6 +196,62 @@ test_expect_success BIRTH 'a plain directory is not followed while a command run
 	test_expect_code 1 git -C pd3 ews status 2>err && test_grep "busy. is held there" err && kill $pid && { wait $pid || :; } && git -C pd3 ews recover --all && git -C pd3 ews end busy && mv pd3 pd && git -C pd ews status
 '
 
+# put_there <dir> <away>: it moves, and somebody else's directory takes its place
+put_there() {
+	mkdir -p "$2" && mv "$1" "${2:?}/" && mkdir "$1" && echo theirs >"${1:?}/theirs"
+}
+
+test_expect_success BIRTH 'P1: a plain directory that another took the place of: the other is none of its sessions, and it is known where it stands now' '
+	mkdir took && echo 1 >took/f && git -C took ews start --method in-place here && echo 2 >>took/f && put_there took taken && git -C took ews list >out 2>err && test_grep "^here *active" out && test_grep "^warning: .*/took. was made anew.*--moved-from .*/took.$" err &&
+	for verb in "end here" "revert here" "diff here" "snapshot create here" "start more"; do test_expect_code 1 git -C took ews $verb >out 2>err && test_must_be_empty out && test_grep "^hint: .*--moved-from .*/took" err || { echo >&2 "$verb"; return 1; }; done &&
+	ls -A took >out && echo theirs | test_cmp - out && git -C taken/took ews diff here >patch 2>err && test_grep "^+2" patch && test_grep "^note: this project was at .*/took.: its sessions have followed" err && git -C taken/took ews list >out 2>err && test_must_be_empty err && test_grep "$PWD/taken/took$" out &&
+	test_expect_code 128 git -C took ews list && git -C took ews start own && git -C took ews end own && git -C taken/took ews end here && echo 1 >want && test_cmp want taken/took/f && ls -A took >out && echo theirs | test_cmp - out
+'
+
+# swap <one> <other>
+swap() {
+	mv "$1" swapping && mv "$2" "$1" && mv swapping "$2"
+}
+
+# has_its_own <dir> <content>: the sessions of what is there now are those that it had, and end so
+has_its_own() {
+	git -C "$1" ews list >out 2>err && test_line_count = 1 out && test_grep "^i$2 .*/$1\$" out && git -C "$1" ews diff "i$2" >patch && test_grep "^+new" patch
+}
+
+test_expect_success BIRTH 'P1, P4: plain directories that swapped names have their sessions each, and when they have swapped back' '
+	for n in one two; do mkdir pl-$n && echo $n >"pl-${n:?}/f" && git -C pl-$n ews start --method in-place i$n && echo new >"pl-${n:?}/new" || return 1; done && swap pl-one pl-two && has_its_own pl-one two && test_grep "^note: this project was at .*/pl-two" err && has_its_own pl-two one && swap pl-one pl-two && has_its_own pl-two two && has_its_own pl-one one &&
+	swap pl-one pl-two && (cd / && git ews status --all) >out 2>err && has_its_own pl-two one && (cd / && { git ews doctor || :; }) >out && has_its_own pl-one two && swap pl-one pl-two && git -C pl-one ews list && (cd / && git ews status --all) >out 2>err && test_grep "not looked at: .*pl-one.*--moved-from" err && has_its_own pl-two two && has_its_own pl-one one &&
+	for n in one two; do git -C pl-$n ews end i$n && echo $n >want && test_cmp want "pl-${n:?}/f" && test_path_is_missing "pl-${n:?}/new" || return 1; done && git -C pl-one ews snapshot verify --all && git -C pl-two ews snapshot verify --all
+'
+
+test_expect_success BIRTH,STRACE 'P1: likewise where the call that saw it first was killed' '
+	for when in 1 2 3 4 5 6 7 8 9; do
+		for n in one two; do rm -rf "pl-${n:?}" && mkdir pl-$n && echo $n >"pl-${n:?}/f" && git -C pl-$n ews start --method in-place i$n && echo new >"pl-${n:?}/new" || return 1; done && swap pl-one pl-two && { test_strace trace -e trace=renameat,renameat2 -e inject=renameat,renameat2:signal=KILL:when=$when git -C pl-one ews list >out 2>&1 || :; } &&
+		has_its_own pl-one two && has_its_own pl-two one && git -C pl-one ews end itwo && git -C pl-two ews end ione && echo two >want && test_cmp want pl-one/f || { echo >&2 "killed at $when"; return 1; }
+	done
+'
+
+# anew <dir>: as from a backup
+anew() {
+	cp -a "$1" backup && rm -rf "${1:?}" && mv backup "$1"
+}
+
+# waits <dir> <verb>...: each of these says that it was made anew, and leaves it as it is
+waits() {
+	dir=$1 && shift && anew "$dir" && cp "${dir:?}/f" mine && for verb; do test_expect_code 1 git -C "$dir" ews $verb >out 2>err && test_grep "^warning: .*/$dir. was made anew since its sessions began" err && test_grep "^hint: .*--moved-from .*/$dir" err && test_cmp mine "${dir:?}/f" || { echo >&2 "$verb"; return 1; }; done
+}
+
+test_expect_success BIRTH 'P1, P8: a plain directory that was made anew: that is said, and nothing is put into it until it is said to be the same; then it is followed, too' '
+	mkdir anew-1 && echo 1 >anew-1/f && start_ws anew-1 copy && echo 2 >>"${ws:?}/f" && git -C anew-1 ews apply copy && snap=$(git -C anew-1 ews snapshot create) && echo 3 >>anew-1/f && waits anew-1 undo "apply --force copy" "snapshot restore --force $snap" "start more" && git -C anew-1 ews diff copy >out 2>err && test_grep "^+2" out && git -C anew-1 ews undo --dry-run &&
+	git -C anew-1 ews recover --moved-from . 2>err && test_grep ! "made anew" err && git -C anew-1 ews snapshot restore --force "$snap" 2>err && test_grep ! "made anew" err && git -C anew-1 ews undo && test_cmp mine anew-1/f && mv anew-1 anew-2 && git -C anew-2 ews list 2>err && test_grep "^note: this project was at .*/anew-1.: its sessions have followed" err && git -C anew-2 ews end copy &&
+	git -C anew-2 ews start --method in-place here && echo 4 >>anew-2/f && waits anew-2 "end here" "revert here" "snapshot create here" "diff here" && git -C anew-2 ews recover --moved-from "$PWD/anew-2" && git -C anew-2 ews end here && sed "\$d" mine >want && test_cmp want anew-2/f && git -C anew-2 ews undo here && git -C anew-2 ews undo here && test_cmp mine anew-2/f && git -C anew-2 ews end here &&
+	anew anew-2 && git -C anew-2 ews list 2>err && test_must_be_empty err && git -C anew-2 ews start again && mv anew-2 anew-3 && git -C anew-3 ews end again
+'
+
+test_expect_success BIRTH 'P4: of a session in place whose directory was made anew, --force ends the record alone' '
+	mkdir forced && echo 1 >forced/f && git -C forced ews start --method in-place f && echo 2 >>forced/f && anew forced && cp forced/f mine && git -C forced ews end --force f && test_cmp mine forced/f && git -C forced ews start --method in-place f2 && git -C forced ews end f2 && test_cmp mine forced/f
+'
+
 test_expect_success 'P4: one that was moved so that nothing tells is named, with the command that lets its sessions follow' '
 	mkdir -p away/pl pl && echo 1 >pl/f && start_ws pl kept && echo 2 >>"${ws:?}/f" && cp -a pl/f away/pl && rm -r pl && test_expect_code 128 git -C away/pl ews status 2>err && test_grep "^hint: .*/pl. had, and is gone. .*git ews recover --moved-from .*/pl.$" err &&
 	(cd / && git ews status --all) >out 2>err && test_grep "not looked at: .*git ews recover --moved-from .*/pl." err && test_grep "1 file (+1" out && test_grep "problem: its project is gone: .*/pl.$" out && test_grep ! "tampered\|stale" out &&

@@ -23,6 +23,7 @@
 #include "store/config_user.h"
 #include "store/git_place.h"
 #include "store/pathspec.h"
+#include "work/anew.h"
 #include "work/moved.h"
 #include "work/rules.h"
 #include "work/session_lock.h"
@@ -227,6 +228,19 @@ static void warn_of_overruled(const struct ews_cmd_ctx *ctx)
 		     repo->is_overruled_late ? "did that can be brought back" : "does", file, repo->overruled);
 }
 
+/* What its sessions say is of another directory, and is not written into this one. */
+static void warn_of_anew(const struct ews_cmd_ctx *ctx)
+{
+	const struct ews_repo *repo = ctx->repo;
+	EWS_CLEANUP(free) char *shown = ews_shell_shown(repo->project);
+
+	if (ews_anew_has_living(ctx->repo))
+		ews_cmd_warn(ctx,
+			     "'%s' was made anew since its sessions began, or another directory was put there: none writes "
+			     "into it. If it is the same to you: git ews recover --moved-from %s",
+			     repo->project, shown);
+}
+
 int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make)
 {
 	EWS_CLEANUP(free) char *home = NULL;
@@ -249,6 +263,8 @@ int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make)
 	expect_signals(ctx, ctx->repo);
 	warn_of_overruled(ctx);
 	rc = follow(ctx, ctx->repo);
+	if (rc >= 0)
+		warn_of_anew(ctx);
 	return rc < 0 ? rc : 0;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "store/astray.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,11 +17,22 @@
 #include "base/path.h"
 #include "store/lock.h"
 
-bool ews_astray_is(const struct ews_home_project *project, const char *home)
+static bool is_plain(const struct ews_home_project *project, const char *home)
 {
 	EWS_CLEANUP(free) char *store = project->problem ? NULL : ews_home_store(home, project->project);
 
-	return store && !strcmp(store, project->store) && !project->is_gone && project->is_away;
+	return store && (project->is_parked || !strcmp(store, project->store)) && !project->is_gone;
+}
+
+bool ews_astray_is(const struct ews_home_project *project, const char *home)
+{
+	return is_plain(project, home) && (project->is_away || project->is_parked);
+}
+
+/* Is it not, or need it not be, what is at its path? */
+static bool may_be_elsewhere(const struct ews_home_project *project, const char *home)
+{
+	return ews_astray_is(project, home) || (is_plain(project, home) && project->is_anew);
 }
 
 /* Who works in one of its sessions has its store open under the name that it has. */
@@ -35,6 +47,34 @@ static int refuse_busy(const struct ews_home_project *project)
 		    : 0;
 }
 
+/* Home is told first: a store that keeps its name after all is found there by what it holds (work/moved). */
+static int park(int stores, const char *home, const struct ews_home_project *project)
+{
+	EWS_CLEANUP(free) char *parked = ews_home_parked_store(home, project);
+	int rc = refuse_busy(project);
+
+	if (rc == 0)
+		rc = ews_home_park_project(project, parked);
+	if (rc == 0)
+		rc = ews_file_rename_new(stores, ews_path_base(project->store), stores, ews_path_base(parked));
+	return rc == 0 ? ews_file_sync_dir(stores) : rc;
+}
+
+/* Whoever has the name `store` gives it up where his directory is another one for certain. */
+static int vacate(int stores, const char *home, const char *store)
+{
+	EWS_CLEANUP(home_project) struct ews_home_project holder = { .dir = NULL };
+	EWS_CLEANUP(free) char *dir = NULL;
+	int rc = access(store, F_OK) < 0 ? EWS_ENOTFOUND : ews_home_find_repo_dir(&dir, home, store);
+
+	if (rc == 0)
+		rc = ews_home_project_read(&holder, dir);
+	if (rc == 0 && holder.is_anew)
+		return park(stores, home, &holder);
+	ews_error_clear();
+	return 0;
+}
+
 static int give_store(const char *home, const char *dir, const struct ews_home_project *project)
 {
 	EWS_CLEANUP(free) char *store = ews_home_store(home, dir);
@@ -45,7 +85,9 @@ static int give_store(const char *home, const char *dir, const struct ews_home_p
 	if (rc < 0)
 		return rc;
 	fd = ews_dir_open(stores);
-	rc = fd < 0 ? fd : ews_file_rename_new(fd, ews_path_base(project->store), fd, ews_path_base(store));
+	rc = fd < 0 ? fd : vacate(fd, home, store);
+	if (rc == 0)
+		rc = ews_file_rename_new(fd, ews_path_base(project->store), fd, ews_path_base(store));
 	if (rc == 0)
 		rc = ews_file_sync_dir(fd);
 	/* Another process was first. */
@@ -66,7 +108,7 @@ int ews_astray_find(const char *home, const char *dir)
 	for (size_t i = 0; i < projects.n && rc == 0; i++) {
 		const struct ews_home_project *project = &projects.items[i];
 
-		if (!project->birth || strcmp(project->birth, birth) != 0 || !ews_astray_is(project, home))
+		if (!project->birth || strcmp(project->birth, birth) != 0 || !may_be_elsewhere(project, home))
 			continue;
 		rc = give_store(home, dir, project);
 		return rc < 0 ? rc : 1;
@@ -81,13 +123,59 @@ int ews_astray_adopt(const char *home, const char *dir, const char *was)
 
 	for (size_t i = 0; i < projects.n && rc == 0; i++)
 		if (!strcmp(projects.items[i].project ? projects.items[i].project : "", was) &&
-		    ews_astray_is(&projects.items[i], home))
+		    may_be_elsewhere(&projects.items[i], home))
 			return give_store(home, dir, &projects.items[i]);
 	if (rc < 0)
 		return rc;
 	(void)ews_error(EWS_ENOTFOUND, "no plain directory that is gone was at '%s'", was);
 	ews_error_hint("'git ews status --all' names them");
 	return EWS_ENOTFOUND;
+}
+
+/* Has home been told that the store is parked, while it has its name still, and its directory is another one for certain? */
+static bool is_half_parked(const struct ews_home_project *project, const char *store)
+{
+	if (!project->is_parked || !project->is_gone || !project->is_anew)
+		return false;
+	for (size_t i = 0; i < project->begun.n; i++)
+		if (project->begun.items[i].is_parked && !strcmp(project->begun.items[i].store, store))
+			return true;
+	return false;
+}
+
+bool ews_astray_finish_parking(const char *home, const char *store)
+{
+	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;
+	EWS_CLEANUP(free) char *dir = NULL;
+	bool is_done = false;
+
+	/* Mostly it is somebody's, and no other need be asked. */
+	if (ews_home_find_repo_dir(&dir, home, store) == EWS_ENOTFOUND)
+		(void)ews_home_projects(&projects, home); /* who sees none of them can't be sure of one */
+	for (size_t i = 0; i < projects.n && !is_done; i++)
+		is_done = is_half_parked(&projects.items[i], store) &&
+			  ews_file_rename_new(AT_FDCWD, store, AT_FDCWD, projects.items[i].store) == 0;
+	ews_error_clear();
+	return is_done;
+}
+
+bool ews_astray_is_anew(const char *home, const char *store)
+{
+	EWS_CLEANUP(home_project) struct ews_home_project project = { .dir = NULL };
+	EWS_CLEANUP(free) char *dir = NULL;
+	bool is = ews_home_find_repo_dir(&dir, home, store) == 0 && ews_home_project_read(&project, dir) == 0 &&
+		  project.is_anew;
+
+	ews_error_clear();
+	return is;
+}
+
+int ews_astray_accept(const char *home, const char *store)
+{
+	EWS_CLEANUP(free) char *dir = NULL;
+	int rc = ews_home_find_repo_dir(&dir, home, store);
+
+	return rc < 0 ? rc : ews_home_accept_birth(dir);
 }
 
 char *ews_astray_guess(const char *home, const char *dir)

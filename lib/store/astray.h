@@ -2,9 +2,10 @@
  * Astray: plain directories that stand elsewhere than their store knows.
  *
  * The store of a directory that is no repository is called after its path, so that one that was moved has none. It is
- * known again by the device, the inode and the time of birth that project.json noted, and only when nothing is at its old
- * path any more: a copy is another directory. Renaming its store is all that is done here; the sessions follow as those of a
- * repository do that was moved (work/moved).
+ * known again by the device, the inode and the time of birth that project.json noted, and only when it is not at its old
+ * path any more, be another one there by now: a copy is another directory. Renaming its store is all that is done here; the
+ * sessions follow as those of a repository do that was moved (work/moved). Where the other one needs the name, since it is itself
+ * known from elsewhere, the store is parked under one that is neither's until its own directory is found.
  *
  * A copy to another file system has another inode. Then only its user can say that it is the same.
  *
@@ -15,7 +16,7 @@
 
 #include "store/home.h"
 
-/* Is it a plain directory that is not at its path any more, while its store is there? */
+/* Is it a plain directory that is not at its path any more, while its store is there? One that another stands in the place of may be: not that. */
 bool ews_astray_is(const struct ews_home_project *project, const char *home);
 
 /*
@@ -26,6 +27,18 @@ int ews_astray_find(const char *home, const char *dir);
 
 /* The same for the one that was at `was`, since its user says so. Fails with EWS_ENOTFOUND when that is not astray. */
 int ews_astray_adopt(const char *home, const char *dir, const char *was);
+
+/* Was a call killed that was to park `store`? Then that is done now, and true is returned. */
+bool ews_astray_finish_parking(const char *home, const char *store);
+
+/*
+ * Is the plain directory that has the store `store` by its path another one than that which this was made for? Not where no birth tells. It was
+ * made anew, as from a backup, or another was put there: nobody knows, until the former one is found.
+ */
+bool ews_astray_is_anew(const char *home, const char *store);
+
+/* Its user says that it is the same to him. */
+int ews_astray_accept(const char *home, const char *store);
 
 /* Was there one of the same name as `dir`, or one above it? Gives its path, which the caller frees; else NULL. */
 char *ews_astray_guess(const char *home, const char *dir);

@@ -7,9 +7,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -32,6 +34,7 @@
 
 /* Versions that do not know it pass it over, and it is gone when they have let the sessions follow. */
 #define BEGUN "moves_to"
+#define PARKED "parked"
 
 bool ews_home_is_ours(int fd)
 {
@@ -149,6 +152,21 @@ bool ews_home_knows_by_birth(const struct ews_home_project *project, const char 
 	EWS_CLEANUP(free) char *birth = project->birth ? ews_home_birth(path) : NULL;
 
 	return birth && !strcmp(birth, project->birth);
+}
+
+/*
+ * Is the directory at `path` another one than that of `birth`, for certain? The number of a device may be another after each boot; and
+ * what an overlay shows of a directory is another once something is written into that.
+ */
+static bool is_another(const char *path, const char *birth)
+{
+	EWS_CLEANUP(free) char *now = ews_home_birth(path);
+	const char *minor = strchr(birth, ':');
+	const char *inode = minor ? strchr(minor + 1, ':') : NULL;
+	struct statfs fs;
+
+	return now && inode && !strncmp(now, birth, (size_t)(inode + 1 - birth)) && strcmp(now, birth) != 0 &&
+	       statfs(path, &fs) == 0 && fs.f_type != OVERLAYFS_SUPER_MAGIC;
 }
 
 static int write_json(int dir_fd, const cJSON *json)
@@ -471,6 +489,8 @@ static int read_place(struct ews_home_project *out, const cJSON *json)
 	out->leads_to = find_other(out->store);
 	if (ews_json_get_string(&birth, json, "birth") == 0)
 		out->birth = ews_strdup(birth);
+	out->is_anew = !out->is_away && out->birth && is_another(out->project, out->birth);
+	out->is_parked = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, PARKED));
 	ews_error_clear();
 	return 0;
 }
@@ -532,7 +552,7 @@ static int read_project(struct ews_home_project *out, int working_fd, const char
 
 const char *ews_home_project_path(const struct ews_home_project *project)
 {
-	return is_missing(project->project) ? project->store : project->project;
+	return project->is_parked || is_missing(project->project) ? project->store : project->project;
 }
 
 bool ews_home_may_have_moved_to(const struct ews_home_project *project, const char *common_dir)
@@ -620,23 +640,76 @@ bool ews_home_leads_to(const char *dir, const char *common_dir)
 	return leads;
 }
 
-int ews_home_begin_move(const char *dir, const char *common_dir, const char *project)
+/* One more of the places `begun`, which the caller fills. */
+static cJSON *add_begun(cJSON *json)
 {
-	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
-	EWS_CLEANUP(json) cJSON *json = NULL;
-	cJSON *begun, *place;
-	int rc = fd < 0 ? fd : read_json(&json, fd);
+	cJSON *begun = cJSON_GetObjectItemCaseSensitive(json, BEGUN);
+	cJSON *place = cJSON_CreateObject();
 
-	if (rc < 0)
-		return rc;
-	begun = cJSON_GetObjectItemCaseSensitive(json, BEGUN);
 	if (!cJSON_IsArray(begun)) {
 		cJSON_DeleteItemFromObjectCaseSensitive(json, BEGUN);
 		begun = cJSON_AddArrayToObject(json, BEGUN);
 	}
-	place = cJSON_CreateObject();
-	add_place(place, common_dir, project);
 	(void)cJSON_AddItemToArray(begun, place);
+	return place;
+}
+
+int ews_home_begin_move(const char *dir, const char *common_dir, const char *project)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
+	EWS_CLEANUP(json) cJSON *json = NULL;
+	int rc = fd < 0 ? fd : read_json(&json, fd);
+
+	if (rc < 0)
+		return rc;
+	add_place(add_begun(json), common_dir, project);
+	return write_json(fd, json);
+}
+
+static void replace_string(cJSON *json, const char *key, const char *by)
+{
+	cJSON_DeleteItemFromObjectCaseSensitive(json, key);
+	if (by)
+		(void)cJSON_AddStringToObject(json, key, by);
+}
+
+/* What the records say that have not followed is kept among the places, with the birth that it is known by. */
+int ews_home_park_project(const struct ews_home_project *project, const char *store)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open(project->dir);
+	EWS_CLEANUP(json) cJSON *json = NULL;
+	cJSON *place;
+	int rc = fd < 0 ? fd : read_json(&json, fd);
+
+	if (rc < 0)
+		return rc;
+	place = add_begun(json);
+	ews_json_add_bytes(place, "project", project->project);
+	ews_json_add_bytes(place, "store", project->store);
+	replace_string(place, "birth", project->birth);
+	(void)cJSON_AddTrueToObject(place, PARKED);
+	cJSON_DeleteItemFromObjectCaseSensitive(json, "store");
+	cJSON_DeleteItemFromObjectCaseSensitive(json, "store_escaped");
+	ews_json_add_bytes(json, "store", store);
+	cJSON_DeleteItemFromObjectCaseSensitive(json, PARKED);
+	(void)cJSON_AddTrueToObject(json, PARKED);
+	return write_json(fd, json);
+}
+
+int ews_home_accept_birth(const char *dir)
+{
+	EWS_CLEANUP(home_project) struct ews_home_project project = { .dir = NULL };
+	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
+	EWS_CLEANUP(json) cJSON *json = NULL;
+	EWS_CLEANUP(free) char *birth = NULL;
+	int rc = fd < 0 ? fd : read_json(&json, fd);
+
+	if (rc == 0)
+		rc = read_place(&project, json);
+	if (rc < 0)
+		return rc;
+	birth = ews_home_birth(project.project);
+	replace_string(json, "birth", birth);
 	return write_json(fd, json);
 }
 
@@ -815,6 +888,15 @@ char *ews_home_store(const char *home, const char *project)
 {
 	EWS_CLEANUP(free) char *plain = store_name(project);
 	EWS_CLEANUP(free) char *hashed = hashed_name(plain, project);
+
+	return ews_strfmt("%s/store/%s.git", home, hashed);
+}
+
+char *ews_home_parked_store(const char *home, const struct ews_home_project *project)
+{
+	EWS_CLEANUP(free) char *plain = store_name(project->project);
+	EWS_CLEANUP(free) char *known_by = ews_strfmt("%s\n%s", project->project, project->birth);
+	EWS_CLEANUP(free) char *hashed = hashed_name(plain, known_by);
 
 	return ews_strfmt("%s/store/%s.git", home, hashed);
 }

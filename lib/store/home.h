@@ -66,6 +66,8 @@ struct ews_home_project {
 	char *leads_to; /* the store that a link, or a file, in the place of its own leads to by now, or NULL */
 	bool is_gone; /* the store is not there any more */
 	bool is_away; /* no directory is at `project` any more, but perhaps a link to where it stands now */
+	bool is_anew; /* a directory is, and it is another one than that of `birth` for certain */
+	bool is_parked; /* so it was when the store of a plain one gave its name to that other one; of a place: it is the one where that was */
 	char *problem; /* why no more is known than `dir`; NULL else */
 	struct ews_home_projects begun; /* places that its sessions began to follow it to: each may say that it is in one, or where it was */
 };
@@ -96,11 +98,17 @@ bool ews_home_leads_to(const char *dir, const char *common_dir);
  * where the file system does not know the latter: inodes are given away again. The caller frees it.
  */
 char *ews_home_birth(const char *path);
+/*
+ * Write down that the directory which is at its place now is the project, whenever that was made.
+ */
+int ews_home_accept_birth(const char *dir);
 /* Is `path` the very directory that home knew as the project, whatever it is called now? Not where no birth is on record. */
 bool ews_home_knows_by_birth(const struct ews_home_project *project, const char *path);
 
 /* It stands elsewhere now, and its sessions begin to follow it there: until they have, that is one of the places `begun`. */
 int ews_home_begin_move(const char *dir, const char *common_dir, const char *project);
+/* Another plain directory stands at its place, and needs the name of its store: that will be called `store` until it is found elsewhere. */
+int ews_home_park_project(const struct ews_home_project *project, const char *store);
 /* They have followed. */
 int ews_home_move_project(const char *dir, const char *common_dir, const char *project);
 
@@ -130,6 +138,9 @@ char *ews_home_tmp(const char *repo_dir, const char *id);
 
 /* Where the store of the plain directory `project` (absolute, real) is, or would be; the caller frees it. */
 char *ews_home_store(const char *home, const char *project);
+
+/* Where that of one is which has given its name to another directory in its place; the caller frees it. */
+char *ews_home_parked_store(const char *home, const struct ews_home_project *project);
 
 /* Which project did the trash that holds `cwd` come from, and by which step? The caller frees both. Fails with EWS_ENOTFOUND. */
 int ews_home_find_trashed(char **project, char **step, const char *home, const char *cwd);

@@ -18,7 +18,9 @@
 #include "base/file.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/shell_word.h"
 #include "base/str.h"
+#include "store/astray.h"
 #include "store/config_user.h"
 #include "store/git.h"
 #include "store/git_place.h"
@@ -202,6 +204,7 @@ static int open_place(struct ews_repo **out, struct ews_repo_place *place, const
 	repo->git_dir = ews_steal(&place->git_dir);
 	repo->is_bare = place->is_bare;
 	repo->is_plain = place->is_plain;
+	repo->is_anew = place->is_anew;
 	rc = ews_odb_open(&repo->odb, repo->git_dir, repo->home);
 	if (rc < 0)
 		return rc;
@@ -501,6 +504,27 @@ int ews_repo_need_dir(struct ews_repo *repo, bool make)
 	else
 		rc = ews_home_find_repo_dir(&dir, repo->home, repo->common_dir);
 	return rc < 0 ? rc : ews_repo_take_dir(repo, dir);
+}
+
+int ews_repo_refuse_anew(const struct ews_repo *repo)
+{
+	EWS_CLEANUP(free) char *shown = NULL;
+
+	if (!repo->is_anew)
+		return 0;
+	shown = ews_shell_shown(repo->project);
+	ews_error(EWS_ESTALE, "'%s' was made anew since its sessions began, or is another directory", repo->project);
+	ews_error_hint("if it is the same to you, in it: git ews recover --moved-from %s", shown);
+	return EWS_ESTALE;
+}
+
+int ews_repo_accept_anew(struct ews_repo *repo)
+{
+	int rc = ews_astray_accept(repo->home, repo->common_dir);
+
+	if (rc == 0)
+		repo->is_anew = false;
+	return rc;
 }
 
 int ews_repo_make_own_dir(const struct ews_repo *repo)

@@ -27,6 +27,7 @@ struct ews_repo {
 	const char *overruled; /* "core.bare" or "core.worktree": it says otherwise, but a session is at work in the project itself; or NULL */
 	bool is_overruled_late; /* none is any more, but one that was can be brought back */
 	bool is_plain; /* a directory that is no git repository; `git_dir` is a store of ours in home */
+	bool is_anew; /* that, and another one than the directory that its sessions began in: it was made anew in the same place */
 	char *here; /* the id of the session whose workspace the command stands in, or NULL */
 	char *gone; /* the linked worktree that the session of `here` was of, where that is gone: `is_bare`, and seen from the store; or NULL */
 	char *trash_here; /* the id of the step in whose trash it stands, or NULL */
@@ -80,6 +81,15 @@ int ews_repo_need_dir(struct ews_repo *repo, bool make);
 /* Let `dir` be its directory in home, which is another store's by its name; forget that. */
 int ews_repo_take_dir(struct ews_repo *repo, const char *dir);
 void ews_repo_drop_dir(struct ews_repo *repo);
+
+/*
+ * Fail with EWS_ESTALE where the project is a plain directory that was made anew: what its sessions say is of another one. Who means
+ * this one all the same says so by 'git ews recover --moved-from'.
+ */
+int ews_repo_refuse_anew(const struct ews_repo *repo);
+
+/* That is not so any more: it is taken for the project. */
+int ews_repo_accept_anew(struct ews_repo *repo);
 
 /* Make "<project>/.superqode", which hides itself from git's status. No link is taken for it. */
 int ews_repo_make_own_dir(const struct ews_repo *repo);

@@ -171,15 +171,17 @@ static void take_plain(struct ews_repo_place *out, const char *dir, char *store)
 	out->is_plain = true;
 }
 
-/* Is `dir` a plain directory that we keep a store of? */
-static bool is_known_plain(struct ews_repo_place *out, const char *dir, const char *home)
+/* Is `dir` a plain directory that we keep a store of? 1, 0, or an error. */
+static int is_known_plain(struct ews_repo_place *out, const char *dir, const char *home)
 {
 	EWS_CLEANUP(free) char *store = ews_home_store(home, dir);
-	bool known = ews_repo_place_is_git_dir(store, home) > 0;
+	int rc = ews_repo_place_is_git_dir(store, home);
 
-	if (known)
-		take_plain(out, dir, ews_steal(&store));
-	return known;
+	if (rc <= 0 || ews_astray_finish_parking(home, store))
+		return rc < 0 ? rc : 0;
+	out->is_anew = ews_astray_is_anew(home, store);
+	take_plain(out, dir, ews_steal(&store));
+	return 1;
 }
 
 int ews_repo_refuse_home(const char *project)
@@ -284,7 +286,16 @@ static int look_for_known(struct ews_repo_place *out, const char *dir, const cha
 {
 	int rc = look_at(out, dir, home);
 
-	return rc ? rc : is_known_plain(out, dir, home);
+	if (rc)
+		return rc;
+	rc = is_known_plain(out, dir, home);
+	if (rc <= 0)
+		return rc;
+	/* What is not the one that is known by this path may be known from another. */
+	rc = out->is_anew ? ews_astray_find(home, dir) : 0;
+	if (rc > 0)
+		out->is_anew = false;
+	return rc < 0 ? rc : 1;
 }
 
 static int look_for_astray(struct ews_repo_place *out, const char *dir, const char *home)
@@ -331,6 +342,8 @@ int ews_repo_adopt(const char *cwd, const char *home, const char *was)
 	EWS_CLEANUP(free) char *real = realpath(cwd, NULL);
 	int rc = real ? search_with(&place, real, home, look_for_known) : ews_error_os("cannot find '%s'", cwd);
 
+	if (rc > 0 && place.is_anew && !strcmp(place.top, was))
+		return ews_astray_accept(home, place.git_dir);
 	if (rc > 0) {
 		(void)ews_error(EWS_EEXISTS, "'%s' is a project of its own, or in one: '%s'", real, place.top);
 		ews_error_hint("its sessions are found by themselves, 'git ews list' shows them; --moved-from is for a "
@@ -405,17 +418,19 @@ int ews_repo_place_find(struct ews_repo_place *out, const char *cwd, const char 
 int ews_repo_place_at(struct ews_repo_place *out, const char *dir, const char *home)
 {
 	EWS_CLEANUP(free) char *was = ews_astray_path(home, dir);
+	struct stat st;
 	int rc;
 
 	/* A plain directory that is gone has a store; that is no project in its own right. */
 	if (was) {
+		out->is_anew = lstat(was, &st) == 0 && S_ISDIR(st.st_mode);
 		take_plain(out, was, ews_strdup(dir));
 		return 0;
 	}
 	rc = look_at(out, dir, home);
-	if (rc < 0)
-		return rc;
-	if (rc == 0 && !is_known_plain(out, dir, home))
+	if (rc == 0)
+		rc = is_known_plain(out, dir, home);
+	if (rc == 0)
 		return ews_error(EWS_ENOTFOUND, "'%s' is no project any more", dir);
-	return 0;
+	return rc < 0 ? rc : 0;
 }

@@ -24,10 +24,11 @@ struct ews_repo_place {
 	char *git_dir;
 	bool is_bare;
 	bool is_plain;
+	bool is_anew; /* plain, and another directory than that of the sessions which are on record */
 	bool is_given; /* the top was named by GIT_WORK_TREE, or is to be none */
 };
 
-#define EWS_REPO_PLACE_INIT { NULL, NULL, false, false, false }
+#define EWS_REPO_PLACE_INIT { NULL, NULL, false, false, false, false }
 
 void ews_repo_place_release(struct ews_repo_place *place);
 EWS_CLEANUP_DEFINE(repo_place, struct ews_repo_place, ews_repo_place_release)
@@ -50,7 +51,10 @@ int ews_repo_place_find(struct ews_repo_place *out, const char *cwd, const char 
 /* The project whose top, or bare git directory, `dir` is, which is real. Fails with EWS_ENOTFOUND where it is none. */
 int ews_repo_place_at(struct ews_repo_place *out, const char *dir, const char *home);
 
-/* The directory `cwd`, which is in no project, is the plain one that was at `was`: it has its store again. */
+/*
+ * The directory `cwd`, which is in no project, is the plain one that was at `was`: it has its store again. One that was made anew in
+ * the same place is it from now on.
+ */
 int ews_repo_adopt(const char *cwd, const char *home, const char *was);
 
 /* Fail with EWS_EDENIED when `project` is the user's home directory, or the root of all. */

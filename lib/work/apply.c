@@ -17,6 +17,7 @@
 #include "base/path_line.h"
 #include "store/pathspec.h"
 #include "store/tree.h"
+#include "work/anew.h"
 #include "work/look.h"
 #include "work/outcome.h"
 #include "work/patch.h"
@@ -833,6 +834,8 @@ int ews_apply(struct ews_apply_result *out, struct ews_repo *repo, const struct 
 	plan.batch = ews_batch_new(repo->odb);
 	ews_rules_own(&plan.own, repo, repo->project);
 	rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "apply", 0);
+	if (rc == 0 && !opts->check)
+		rc = ews_anew_settle(repo);
 	if (rc == 0)
 		rc = ews_steps_refuse_unfinished(repo);
 	if (rc == 0)

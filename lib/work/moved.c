@@ -148,7 +148,7 @@ static char *find_former(const struct ews_repo *repo, const struct ews_home_proj
 		project = former_place(project, project->begun.n);
 	above = ews_path_dir(project->store);
 	is_own = repo->is_plain || !strcmp(project->project, above);
-	return ews_strdup(project->is_away && is_own ? project->project : project->store);
+	return ews_strdup((project->is_away || project->is_anew) && is_own ? project->project : project->store);
 }
 
 /* `*path` where the main work tree was: home may know the repository by a linked one, and a bare one stands where its store does. */

@@ -158,7 +158,10 @@ int ews_recover_project(const struct ews_recovery *recovery)
 	if (rc == 0)
 		rc = ews_steps_list(&steps, recovery->repo, NULL);
 	for (size_t i = 0; i < steps.n && rc == 0; i++)
-		if (ews_step_is_unfinished(&steps.items[i]))
-			rc = settle(recovery, &steps.items[i]);
+		if (ews_step_is_unfinished(&steps.items[i])) {
+			rc = ews_repo_refuse_anew(recovery->repo);
+			if (rc == 0)
+				rc = settle(recovery, &steps.items[i]);
+		}
 	return rc;
 }

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/sync.h"
 #include "store/reserve.h"
+#include "work/anew.h"
 #include "work/proof.h"
 #include "work/session_lock.h"
 #include "work/session_place.h"
@@ -174,6 +175,8 @@ int ews_restore_project(struct ews_revert_result *out, struct ews_repo *repo, co
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	int rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, opts->verb, 0);
 
+	if (rc == 0 && !opts->dry_run)
+		rc = ews_anew_settle(repo);
 	if (rc == 0)
 		rc = ews_steps_refuse_unfinished(repo);
 	return rc < 0 ? rc : go(out, repo, NULL, snapshot, NULL, NULL, opts);

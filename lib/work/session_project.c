@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/shell_word.h"
 #include "store/gitfile.h"
 #include "store/linked.h"
 
@@ -34,7 +35,8 @@ static int is_lost(const struct ews_state *state, const struct ews_repo *project
 {
 	int rc;
 
-	if (ews_repo_is_another(project, state->worktree_mark, state->created_s) || is_in_store(state, project))
+	if (ews_repo_is_another(project, state->worktree_mark, state->created_s) || is_in_store(state, project) ||
+	    project->is_anew)
 		return 1;
 	if (!strcmp(state->workspace, project->project))
 		return 0;
@@ -215,8 +217,15 @@ bool ews_session_is_lost_with_files(const struct ews_session *session)
 void ews_session_hint_lost(const struct ews_session *session)
 {
 	const char *id = session->state.id;
+	EWS_CLEANUP(free) char *shown = ews_shell_shown(session->state.project);
 
-	if (session->is_out_of_reach && strcmp(session->state.git_dir, session->repo->common_dir) != 0)
+	if (session->repo->is_anew)
+		ews_error_hint(
+			"another directory is in its place, or it was made anew; if it is the same to you, in it: "
+			"git ews recover --moved-from %s; 'git ews end --force %s' ends the session, and leaves "
+			"the files as they are",
+			shown, id);
+	else if (session->is_out_of_reach && strcmp(session->state.git_dir, session->repo->common_dir) != 0)
 		ews_error_hint("where it was moved by hand, 'git worktree repair <where it stands>' lets git find it; "
 			       "'git ews end --force %s' ends the session, and leaves the files as they are",
 			       id);

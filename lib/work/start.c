@@ -20,6 +20,7 @@
 #include "store/hardlink.h"
 #include "store/linked.h"
 #include "store/reserve.h"
+#include "work/anew.h"
 #include "work/chain.h"
 #include "work/claim.h"
 #include "work/epoch.h"
@@ -600,6 +601,8 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 		rc = ews_repo_refuse_home(repo->project);
 	if (rc == 0)
 		rc = ews_repo_need_dir(repo, true);
+	if (rc == 0)
+		rc = ews_anew_settle(repo);
 	if (rc == 0)
 		rc = hold(&held, repo, opts, result.session.method);
 	if (rc == 0)

@@ -436,13 +436,16 @@ static int turn_of_project(struct ews_undo_result *out, struct ews_repo *repo, s
 			   const struct ews_undo_opts *opts)
 {
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	int rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "undo", 0);
+	bool is_drop = !strcmp(step->verb, "drop");
+	int rc = is_drop || opts->dry_run ? 0 : ews_repo_refuse_anew(repo);
 
+	if (rc == 0)
+		rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "undo", 0);
 	if (rc == 0)
 		rc = take_up(repo, step, opts);
 	if (rc < 0)
 		return rc;
-	if (strcmp(step->verb, "drop") != 0)
+	if (!is_drop)
 		return ews_undo_transition(&out->put, repo, NULL, step, opts);
 	return turn_drop(repo, step, opts);
 }
