@@ -654,6 +654,19 @@ test_expect_success 'P8: git init in a plain directory hides its sessions: that 
 	mv was.git inited/.git && { git -C inited ews doctor >out || :; } && test_grep "^ok *moved" out
 '
 
+test_expect_success 'P8: likewise where no session is named, and by verbs that take any state' '
+	plain_dir hidden && git -C hidden ews start h && git init -q hidden && for verb in status list "status --ended"; do
+		git -C hidden ews $verb >out 2>err && test_must_be_empty out && test_grep "^note: what was done when this was no git repository is there while .*hidden/.git. has another name" err || return 1
+	done && for verb in "diff h" "apply h" "snapshot show h"; do test_expect_code 128 git -C hidden ews $verb 2>err && test_grep "^hint: .*no git repository.*hidden/.git. has another name" err || return 1; done &&
+	git -C hidden ews status --brief 2>err && test_must_be_empty err && git -C hidden ews status --json >out 2>err && test_must_be_empty err && rm -r hidden/.git && git -C hidden ews end h
+'
+
+test_expect_success 'P8: a repository that has lost its .git had sessions: that is said' '
+	test_repo headless && git -C headless ews start --method in-place h && mv headless/.git headless.git && for at in headless headless/src; do for verb in status diff "end h"; do
+		test_expect_code 128 git -C $at ews $verb 2>err && test_grep "^error: .*$at. is in no git repository any more: .*headless/.git. is gone" err && test_grep "^hint: its sessions are there again" err || return 1
+	done; done && mv headless.git headless/.git && git -C headless ews end h
+'
+
 test_expect_success 'P4: git init in a copy of a plain directory: the new repository goes to trash, and comes back' '
 	start_ws below init && git init -q "$ws" && git -C below ews revert init >out 2>err && test_grep "Status: Verified" out && test_path_is_missing "${ws:?}/.git" &&
 	git -C below ews undo init && test_path_is_dir "${ws:?}/.git" && git -C below ews end init

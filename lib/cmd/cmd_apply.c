@@ -187,8 +187,9 @@ static int read_patch(struct origin *origin, const struct ews_cmd_ctx *ctx, cons
 
 	if (fd < 0 && !is_stdin && access(path, F_OK) < 0) {
 		(void)ews_error(EWS_ENOTFOUND, "'%s' is no session, no snapshots, no suggestion and no file", word);
-		ews_error_hint(
-			"'git ews status' lists the sessions; a patch may also come from standard input as '-'");
+		if (!ews_session_hint_former(ctx->repo))
+			ews_error_hint("'git ews status' lists the sessions; a patch may also come from standard input "
+				       "as '-'");
 		return EWS_ENOTFOUND;
 	}
 	rc = fd < 0 ? ews_error_os("cannot open") : ews_file_read_fd(&origin->data, fd, PATCH_BYTES_MAX);

@@ -676,8 +676,22 @@ static void show_lines(struct ews_cmd_ctx *ctx, const struct gathered *all)
 	ews_render_session_lines(&ctx->out, all->views, all->n, &opts);
 }
 
+/* Where none is to be seen some may be hidden. */
+static void note_former(const struct ews_cmd_ctx *ctx)
+{
+	const struct ews_repo *repo = ctx->repo;
+	EWS_CLEANUP(free) char *former = repo->is_plain ? NULL : ews_astray_former(repo->home, repo->project);
+
+	if (former)
+		ews_cmd_note(ctx,
+			     "what was done when this was no git repository is there while '%s' has another name",
+			     repo->git_dir);
+}
+
 static int show(struct ews_cmd_ctx *ctx, const struct gathered *all, const struct settings *set)
 {
+	if (!all->n && ctx->repo && !set->brief && !set->format)
+		note_former(ctx);
 	if (set->log)
 		return show_logs(ctx, all);
 	if (!ctx->json && set->format)

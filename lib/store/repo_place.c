@@ -261,14 +261,34 @@ static int refuse_damaged(const char *cwd)
 	return dot_git ? say_damaged(EWS_EGIT, dot_git) : 0;
 }
 
+/* Had `cwd`, or one above it, a repository of which home has sessions, and which is there no more? Its path, which the caller frees; else NULL. */
+static char *find_gone(const char *cwd, const char *home)
+{
+	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;
+	char *store = NULL;
+
+	if (ews_home_projects(&projects, home) < 0)
+		ews_error_clear();
+	for (size_t i = 0; i < projects.n && !store; i++)
+		if (projects.items[i].is_gone && ews_path_is_inside(cwd, projects.items[i].project))
+			store = ews_strdup(projects.items[i].store);
+	return store;
+}
+
 static int not_found(const char *cwd, const char *home)
 {
+	EWS_CLEANUP(free) char *gone = find_gone(cwd, home);
 	EWS_CLEANUP(free) char *dot_git = find_damaged(cwd);
 	EWS_CLEANUP(free) char *was = ews_astray_guess(home, cwd);
 	EWS_CLEANUP(free) char *shown = ews_shell_shown(was ? was : "");
 
 	if (dot_git && (!was || has_store(dot_git) > 0))
 		return say_damaged(EWS_ENOTFOUND, dot_git);
+	if (gone) {
+		ews_error(EWS_ENOTFOUND, "'%s' is in no git repository any more: '%s' is gone", cwd, gone);
+		ews_error_hint("its sessions are there again when that is; where it was moved to they follow it");
+		return EWS_ENOTFOUND;
+	}
 	ews_error(EWS_ENOTFOUND, "'%s' is in no git repository, and in no directory that had a session", cwd);
 	if (was)
 		ews_error_hint("'%s' had, and is gone. If it was moved here: git ews recover --moved-from %s", was,

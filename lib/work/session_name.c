@@ -90,15 +90,20 @@ int ews_session_ids(struct ews_strv *out, struct ews_repo *repo)
 	return n < 0 ? (int)n : 0;
 }
 
-int ews_session_fail_unknown(const struct ews_repo *repo, const char *name)
+bool ews_session_hint_former(const struct ews_repo *repo)
 {
 	EWS_CLEANUP(free) char *former = repo->is_plain ? NULL : ews_astray_former(repo->home, repo->project);
 
-	ews_error(EWS_ENOTFOUND, "no session '%s'", name);
 	if (former)
 		ews_error_hint("those that began when this was no git repository are there while '%s' has another name",
 			       repo->git_dir);
-	else
+	return former;
+}
+
+int ews_session_fail_unknown(const struct ews_repo *repo, const char *name)
+{
+	ews_error(EWS_ENOTFOUND, "no session '%s'", name);
+	if (!ews_session_hint_former(repo))
 		ews_error_hint("'git ews list' shows the sessions of this project");
 	return EWS_ENOTFOUND;
 }

@@ -29,6 +29,9 @@ bool ews_session_is_alive(struct ews_repo *repo, const char *id);
 /* And is it of this very work tree of the repository, and (`in_place`) one that works in that itself? */
 bool ews_session_is_alive_here(struct ews_repo *repo, const char *id, bool in_place);
 
+/* Hint at what was done while this was no git repository, which hides it now. Returns whether there was anything; else no hint is set. */
+bool ews_session_hint_former(const struct ews_repo *repo);
+
 /* Say that nobody is called `name`: fails with EWS_ENOTFOUND. */
 int ews_session_fail_unknown(const struct ews_repo *repo, const char *name);
 

@@ -16,6 +16,7 @@
 #include "work/head.h"
 #include "work/roster.h"
 #include "work/session_lock.h"
+#include "work/session_name.h"
 
 #define REF_ROOT "refs/ews/"
 
@@ -285,7 +286,8 @@ int ews_snapshot_find(struct ews_snapshot *out, struct ews_repo *repo, const cha
 		return EWS_EUSAGE;
 	}
 	ews_error(EWS_ENOTFOUND, "no snapshot, session or revision '%s'", name);
-	ews_error_hint("'git ews snapshot list --all' shows the snapshots");
+	if (!ews_session_hint_former(repo))
+		ews_error_hint("'git ews snapshot list --all' shows the snapshots");
 	return EWS_ENOTFOUND;
 }
 
