@@ -615,6 +615,41 @@ test_expect_success USERS 'P4: nor has anybody changed it since, says the undo; 
 
 test_expect_success IMMUTABLE 'P4: nor what the revert could not reach' '
 	new_workspace reach && test_when_finished "chattr -f -i \"${ws:?}/stays\" || :" && echo new >"${ws:?}/stays" && chattr +i "${ws:?}/stays" && test_expect_code 1 git -C p ews revert reach && test_expect_code 0 git -C p ews undo reach 2>err && test_grep ! "changed since" err && echo new | test_cmp - "${ws:?}/stays"
+
+# And of one that was not synced whole.
+spoil_object() {
+	spoilt=$(git -C "$2" hash-object "${3:?}") && spoilt=${2:?}/.git/objects/${spoilt%"${spoilt#??}"}/${spoilt#??} && size=$(stat -c %s "$spoilt") && chmod u+w "$spoilt" || return 1
+	case $1 in zeros) head -c "$size" /dev/zero >"$spoilt" ;; short) truncate -s -3 "$spoilt" ;; half) truncate -s $((size / 2)) "$spoilt" ;; esac
+}
+
+test_expect_success 'P4: so it is where that is full of zeros, or cut short' '
+	for algo in sha1 sha256; do
+		git init -q --object-format=$algo s-$algo && (cd s-$algo && echo a >a && git add a && git commit -q -m one) && start_ws s-$algo s &&
+			for how in zeros short half; do
+				echo "precious, then $how" >"${ws:?}/f" && ln -s "to what was $how" "${ws:?}/l" && git -C s-$algo ews snapshot create s >id &&
+					spoil_object $how s-$algo "${ws:?}/f" && printf %s "to what was $how" >text && spoil_object $how s-$algo "$PWD/text" &&
+					timeout 20 git -C s-$algo ews revert >out 2>err && test_grep ! warning err && test_path_is_missing "${ws:?}/f" && git -C s-$algo ews snapshot verify "$(cat id)" &&
+					git -C s-$algo ews undo && echo "precious, then $how" | test_cmp - "${ws:?}/f" && test_path_is_link "${ws:?}/l" "to what was $how" && rm "${ws:?}/l" || return 1
+			done || return 1
+	done
+'
+
+test_expect_success 'P4: likewise what the base has, and nobody reads' '
+	for how in zeros short; do
+		test_repo base-$how && echo "all of $how" >"base-${how:?}/f" && start_ws base-$how s && rm "${ws:?}/f" && git -C base-$how ews snapshot create s >id && git -C base-$how ews revert s && spoil_object $how base-$how "${ws:?}/f" &&
+			timeout 20 git -C base-$how ews revert --to "$(cat id)" s && test_path_is_missing "${ws:?}/f" && timeout 20 git -C base-$how ews undo s && echo "all of $how" | test_cmp - "${ws:?}/f" || return 1
+	done
+'
+
+test_expect_success 'P4: a snapshot writes anew what is there, but empty' '
+	test_repo hollow && start_ws hollow s && echo empty >"${ws:?}/f" && (cd hollow && git hash-object -w "${ws:?}/f") && empty_object hollow "$ws" && git -C hollow ews snapshot create s >id && git -C hollow ews snapshot verify "$(cat id)"
+'
+
+test_expect_success 'P4: also where it is read anew, large, or in a store that the project borrows from' '
+	test_repo lender && git clone -q -s lender borrower && start_ws borrower && head -c 40000000 /dev/zero >"${ws:?}/large" && echo lent >"${ws:?}/lent" && echo new >"${ws:?}/new" &&
+	(cd lender && git hash-object -w "${ws:?}/lent") && (cd borrower && git hash-object -w "${ws:?}/large" "${ws:?}/new") &&
+	spoil_object short lender "${ws:?}/lent" && spoil_object short borrower "${ws:?}/large" && spoil_object zeros borrower "${ws:?}/new" &&
+	cp -R "$ws" was && timeout 60 git -C borrower ews revert >out 2>err && test_grep ! warning err && test_path_is_missing "${ws:?}/lent" && timeout 60 git -C borrower ews undo && test_same_tree "$ws" was
 '
 
 test_done

@@ -67,7 +67,7 @@ struct ews_batch {
 	struct ews_pack *pack; /* NULL: none is needed as yet */
 	struct ews_spares tools;
 	struct ews_error_saved broken; /* why no more can be written */
-	bool is_brief;
+	bool is_brief, is_wary;
 	_Atomic uint64_t plain_bytes;
 };
 
@@ -86,6 +86,11 @@ struct ews_batch *ews_batch_new(struct ews_odb *odb)
 void ews_batch_keep_briefly(struct ews_batch *batch)
 {
 	batch->is_brief = true;
+}
+
+void ews_batch_be_wary(struct ews_batch *batch)
+{
+	batch->is_wary = true;
 }
 
 /* Back to an empty batch. */
@@ -194,6 +199,22 @@ static int pack_object(struct ews_batch *batch, struct tools *tools, const struc
 	return rc;
 }
 
+bool ews_batch_has(struct ews_batch *batch, const struct ews_oid *oid)
+{
+	bool has;
+
+	pthread_mutex_lock(&batch->lock);
+	has = ews_oidset_has(&batch->seen, oid);
+	pthread_mutex_unlock(&batch->lock);
+	return has;
+}
+
+/* Has the store the object, so that it need not be written? It counts as new then. */
+static bool is_there(const struct ews_batch *batch, const struct ews_oid *oid)
+{
+	return ews_odb_freshen(batch->odb, oid) && (!batch->is_wary || ews_odb_is_sound(batch->odb, oid));
+}
+
 /* Add what has the id `oid`. */
 static int add(struct ews_batch *batch, struct tools *tools, const struct ews_oid *oid, enum ews_object_type type,
 	       const void *data, size_t len)
@@ -209,7 +230,7 @@ static int add(struct ews_batch *batch, struct tools *tools, const struct ews_oi
 		return rc;
 	/* From here on other threads take it for added: only a failure that spoils the batch may follow. */
 	/* A commit tells its time: it is hardly ever there, and to be sure of that every pack is opened. */
-	if (type != EWS_OBJECT_COMMIT && ews_odb_freshen(batch->odb, oid))
+	if (type != EWS_OBJECT_COMMIT && is_there(batch, oid))
 		return 0;
 
 	pthread_mutex_lock(&batch->lock);
@@ -379,7 +400,7 @@ static int add_large(struct ews_oid *out, struct ews_batch *batch, int fd, uint6
 	rc = hash_blob(&oid, ews_odb_algo(batch->odb), fd, start, size);
 	if (rc < 0)
 		return rc;
-	if (!(held && ews_oid_equal(&oid, held)) && !ews_odb_freshen(batch->odb, &oid)) {
+	if (!(held && ews_oid_equal(&oid, held)) && !is_there(batch, &oid)) {
 		pthread_mutex_lock(&batch->lock);
 		rc = check_broken(batch);
 		if (rc == 0 && !ews_oidset_has(&batch->seen, &oid))

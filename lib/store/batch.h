@@ -30,6 +30,11 @@ struct ews_batch *ews_batch_new(struct ews_odb *odb);
  * compressed, which takes longer than all the rest.
  */
 void ews_batch_keep_briefly(struct ews_batch *batch);
+/*
+ * What is added from now on is about to go elsewhere: of what the store has in a file of its own that is damaged (ews_odb_is_sound)
+ * another is written.
+ */
+void ews_batch_be_wary(struct ews_batch *batch);
 /* Throws away what was not committed; NULL is fine. */
 void ews_batch_free(struct ews_batch *batch);
 
@@ -45,6 +50,9 @@ int ews_batch_add(struct ews_oid *out, struct ews_batch *batch, enum ews_object_
  * lost it is damaged, which fsck and verify tell.)
  */
 int ews_batch_add_fd(struct ews_oid *out, struct ews_batch *batch, int fd, uint64_t size, const struct ews_oid *held);
+
+/* Was it added, so that the store has it, or will have it? */
+bool ews_batch_has(struct ews_batch *batch, const struct ews_oid *oid);
 
 /* Only hash: the id that the file would get, nothing kept. Fails as ews_batch_add_fd. */
 int ews_batch_hash_fd(struct ews_oid *out, const struct ews_odb *odb, int fd, uint64_t size);

@@ -44,8 +44,9 @@ int ews_loose_write(struct ews_sync_group *group, struct ews_deflater *deflater,
 	if (objects < 0)
 		return objects;
 	/* It may be another user's, who keeps it or not. */
-	if (ews_loose_freshen(object_dir, oid))
+	if (ews_loose_freshen(object_dir, oid) && ews_loose_check_stream(object_dir, oid) == 0)
 		return 0;
+	ews_error_clear(); /* what is damaged is replaced */
 	memcpy(dir, ews_oid_hex(hex, oid), 2);
 	deflate_object(&text, deflater, type, data, len);
 	fd = ews_litter_make(tmp, objects, "tmp_obj_ews_");

@@ -23,8 +23,8 @@
 #define SMALL_STEP_BYTES (4 * EWS_KIB)
 #define CHECK_BYTES (64 * EWS_KIB)
 
-/* Inflate what `fd` holds and hash it: that is what an id is made of. */
-static int check_stream(struct ews_oid *out, int fd, z_stream *z, struct ews_hash *hash)
+/* Inflate what `fd` holds to its end, whose checksum zlib compares, and hash it (NULL: don't): that is what an id is made of. */
+static int check_stream(int fd, z_stream *z, struct ews_hash *hash)
 {
 	EWS_CLEANUP(free) unsigned char *in = ews_malloc(CHECK_BYTES);
 	EWS_CLEANUP(free) unsigned char *plain = ews_malloc(CHECK_BYTES);
@@ -46,14 +46,14 @@ static int check_stream(struct ews_oid *out, int fd, z_stream *z, struct ews_has
 			rc = inflate(z, Z_NO_FLUSH);
 			if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR)
 				return ews_error(EWS_EDAMAGED, "it can't be inflated");
-			ews_hash_add(hash, plain, CHECK_BYTES - z->avail_out);
+			if (hash)
+				ews_hash_add(hash, plain, CHECK_BYTES - z->avail_out);
 		} while (rc != Z_STREAM_END && !z->avail_out);
 		if (rc == Z_STREAM_END && z->avail_in)
 			return ews_error(EWS_EDAMAGED, "something stands behind its end");
 	}
 	if (rc != Z_STREAM_END)
 		return ews_error(EWS_EDAMAGED, "it ends too early");
-	out->len = (uint8_t)ews_hash_finish(hash, out->id);
 	return 0;
 }
 
@@ -143,13 +143,19 @@ int ews_loose_read(struct ews_buf *out, enum ews_object_type *type, const char *
 	return 1;
 }
 
-int ews_loose_check(const char *object_dir, const struct ews_oid *oid)
+static int check_id(const struct ews_oid *oid, struct ews_hash *hash)
 {
-	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(ews_oid_algo(oid));
+	struct ews_oid found = EWS_OID_NONE;
+
+	found.len = (uint8_t)ews_hash_finish(hash, found.id);
+	return ews_oid_equal(&found, oid) ? 0 : ews_error(EWS_EDAMAGED, "its content is another one's");
+}
+
+static int check(const char *object_dir, const struct ews_oid *oid, struct ews_hash *hash)
+{
 	char hex[EWS_OID_HEX_MAX];
 	EWS_CLEANUP(free) char *path = path_of(object_dir, oid);
 	EWS_CLEANUP(fd) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	struct ews_oid found = EWS_OID_NONE;
 	z_stream z = { 0 };
 	int rc;
 
@@ -157,9 +163,21 @@ int ews_loose_check(const char *object_dir, const struct ews_oid *oid)
 		return ews_error_os("cannot open object %s", ews_oid_hex(hex, oid));
 	if (inflateInit(&z) != Z_OK)
 		return ews_error(EWS_EIO, "zlib does not start");
-	rc = check_stream(&found, fd, &z, hash);
+	rc = check_stream(fd, &z, hash);
 	inflateEnd(&z);
-	if (rc == 0 && !ews_oid_equal(&found, oid))
-		rc = ews_error(EWS_EDAMAGED, "its content is another one's");
+	if (rc == 0 && hash)
+		rc = check_id(oid, hash);
 	return rc < 0 ? ews_error_wrap("object %s is damaged", ews_oid_hex(hex, oid)) : 0;
+}
+
+int ews_loose_check(const char *object_dir, const struct ews_oid *oid)
+{
+	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(ews_oid_algo(oid));
+
+	return check(object_dir, oid, hash);
+}
+
+int ews_loose_check_stream(const char *object_dir, const struct ews_oid *oid)
+{
+	return check(object_dir, oid, NULL);
 }

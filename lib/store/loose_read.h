@@ -31,5 +31,7 @@ bool ews_loose_freshen(const char *object_dir, const struct ews_oid *oid);
  * it, that has the id. Fails with EWS_EDAMAGED, or EWS_ENOTFOUND when it is not loose.
  */
 int ews_loose_check(const char *object_dir, const struct ews_oid *oid);
+/* The same but for the id: of what was not written to its end the stream's own checksum tells that, for half of the time. */
+int ews_loose_check_stream(const char *object_dir, const struct ews_oid *oid);
 
 #endif

@@ -21,6 +21,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/sync.h"
+#include "store/loose_read.h"
+#include "store/object_dirs.h"
 #include "store/odb_ops.h"
 
 #define COMMONDIR_MAX (64 * EWS_KIB)
@@ -399,6 +401,22 @@ bool ews_odb_still_has(struct ews_odb *odb, const struct ews_oid *oid)
 	if (ews_odb_refresh(odb) < 0)
 		ews_error_clear();
 	return ews_odb_has(odb, oid);
+}
+
+bool ews_odb_is_sound(struct ews_odb *odb, const struct ews_oid *oid)
+{
+	EWS_CLEANUP(strv) struct ews_strv dirs = EWS_STRV_INIT;
+	int rc;
+
+	if (odb->ops->has_packed && odb->ops->has_packed(odb, oid))
+		return true;
+	rc = ews_loose_check_stream(ews_odb_write_dir(odb), oid);
+	if (rc == EWS_ENOTFOUND)
+		ews_object_dirs_add(&dirs, ews_odb_write_dir(odb));
+	for (size_t i = 1; i < dirs.n && rc == EWS_ENOTFOUND; i++)
+		rc = ews_loose_check_stream(dirs.items[i], oid);
+	ews_error_clear();
+	return rc == 0 || rc == EWS_ENOTFOUND;
 }
 
 bool ews_odb_freshen(struct ews_odb *odb, const struct ews_oid *oid)

@@ -113,6 +113,11 @@ bool ews_odb_has(struct ews_odb *odb, const struct ews_oid *oid);
  * moved it into a pack that is new. For who fails or complains where it is missing, not for who asks of many.
  */
 bool ews_odb_still_has(struct ews_odb *odb, const struct ews_oid *oid);
+/*
+ * Can the object `oid`, which is there, be read? What is loose is read to its end; packs are trusted, as git trusts them. Leaves no
+ * error.
+ */
+bool ews_odb_is_sound(struct ews_odb *odb, const struct ews_oid *oid);
 /* As ews_odb_has; and what is there counts as new from now on, so that a gc that runs now keeps it. */
 bool ews_odb_freshen(struct ews_odb *odb, const struct ews_oid *oid);
 /*

@@ -33,15 +33,13 @@
 #include "store/git.h"
 #include "store/home.h"
 #include "store/loose_read.h"
+#include "store/object_dirs.h"
 #include "store/odb.h"
 #include "store/odb_ops.h"
 
 /* Blobs above this are passed on in steps. */
 #define STREAM_FROM_BYTES (32 * EWS_MIB)
 #define STREAM_STEP_BYTES (256 * EWS_KIB)
-#define ALTERNATES_MAX EWS_MIB
-/* As many stores may borrow from each other in a row; git draws the same line. */
-#define ALTERNATES_DEPTH 5
 
 /* A git that one thread at a time asks. */
 struct reader {
@@ -411,28 +409,6 @@ static bool git_has(struct ews_odb *odb, const struct ews_oid *oid)
 	return false;
 }
 
-/* Add `dir` and the object directories that it borrows from. One in quotes is passed by: it is never ours. */
-static void add_object_dirs(struct ews_strv *out, const char *dir, unsigned depth)
-{
-	EWS_CLEANUP(free) char *file = ews_path_join(dir, "info/alternates");
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	char *line, *rest;
-
-	if (ews_strv_has(out, dir))
-		return;
-	ews_strv_add(out, dir);
-	if (depth == ALTERNATES_DEPTH || ews_file_read(&text, AT_FDCWD, file, ALTERNATES_MAX) < 0) {
-		ews_error_clear();
-		return;
-	}
-	for (line = strtok_r(text.ptr, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		EWS_CLEANUP(free) char *other = ews_path_absolute(dir, line);
-
-		if (*line != '#' && *line != '"')
-			add_object_dirs(out, other, depth + 1);
-	}
-}
-
 static void freshen_packs(const char *object_dir)
 {
 	EWS_CLEANUP(free) char *path = ews_path_join(object_dir, "pack");
@@ -460,7 +436,7 @@ static bool git_freshen(struct ews_odb *odb, const struct ews_oid *oid)
 
 	pthread_mutex_lock(&room->lock);
 	if (!room->object_dirs.n)
-		add_object_dirs(&room->object_dirs, ews_odb_write_dir(odb), 0);
+		ews_object_dirs_add(&room->object_dirs, ews_odb_write_dir(odb));
 	pthread_mutex_unlock(&room->lock);
 	for (size_t i = 0; i < room->object_dirs.n; i++)
 		if (ews_loose_freshen(room->object_dirs.items[i], oid))

@@ -619,6 +619,11 @@ static bool libgit2_has(struct ews_odb *odb, const struct ews_oid *oid)
 	       (!knows_all(room) && ask_db(room, oid, has_in_db));
 }
 
+static bool libgit2_has_packed(struct ews_odb *odb, const struct ews_oid *oid)
+{
+	return ews_packs_have(need_packs((struct room *)odb), oid);
+}
+
 static bool libgit2_freshen(struct ews_odb *odb, const struct ews_oid *oid)
 {
 	struct room *room = (struct room *)odb;
@@ -747,6 +752,7 @@ static const struct ews_odb_ops ops = {
 	.write_to = libgit2_write_to,
 	.find_places = libgit2_find_places,
 	.has = libgit2_has,
+	.has_packed = libgit2_has_packed,
 	.freshen = libgit2_freshen,
 	.refresh = libgit2_refresh,
 	.move = libgit2_move,

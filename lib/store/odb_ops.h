@@ -42,6 +42,8 @@ struct ews_odb_ops {
 	void (*find_places)(struct ews_pack_place *out, struct ews_odb *odb, const struct ews_oid *const *oids,
 			    size_t n);
 	bool (*has)(struct ews_odb *odb, const struct ews_oid *oid);
+	/* Does a pack have it, as far as that is known at once? NULL: it never is. */
+	bool (*has_packed)(struct ews_odb *odb, const struct ews_oid *oid);
 	bool (*freshen)(struct ews_odb *odb, const struct ews_oid *oid);
 	int (*refresh)(struct ews_odb *odb);
 	/* Objects are read from another directory from now on; nobody reads. */

@@ -1,8 +1,9 @@
 /*
  * Shifts: what is about to go is in the store for certain.
  *
- * A scan takes what a snapshot has for kept, unread: a ref holds it. But a power failure leaves objects empty that were not synced, as
- * another tool's may be, and such a one would be all that is left of a file that stands there whole.
+ * A scan takes what a snapshot has for kept, unread: a ref holds it. But a power failure leaves objects empty, cut short or full of zeros
+ * that were not synced, as another tool's may be, and such a one would be all that is left of a file that stands there whole. So
+ * what is loose is read.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -55,6 +56,14 @@ static int keep_anew(struct ews_batch *batch, int root_fd, const struct ews_entr
 	return rc < 0 ? ews_error_wrap("the store has lost '%s', which can't be kept again", entry->path) : 0;
 }
 
+/* What was read a moment ago is with the batch. */
+static bool is_kept(const struct ews_shift *shift, const struct ews_oid *oid)
+{
+	struct ews_odb *odb = shift->repo->odb;
+
+	return ews_batch_has(shift->batch, oid) || (ews_odb_has(odb, oid) && ews_odb_is_sound(odb, oid));
+}
+
 int ews_shift_keep_lost(struct ews_shift *shift, int root_fd)
 {
 	int rc = 0;
@@ -66,7 +75,7 @@ int ews_shift_keep_lost(struct ews_shift *shift, int root_fd)
 		if (!from || (from->type != EWS_ENTRY_FILE && from->type != EWS_ENTRY_LINK) ||
 		    (change->to && ews_oid_equal(&from->oid, &change->to->oid)))
 			continue;
-		if (!ews_oid_is_none(&from->oid) && !ews_odb_has(shift->repo->odb, &from->oid))
+		if (!ews_oid_is_none(&from->oid) && !is_kept(shift, &from->oid))
 			rc = keep_anew(shift->batch, root_fd, from);
 	}
 	return rc;

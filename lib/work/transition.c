@@ -648,6 +648,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	int rc;
 
 	ews_batch_keep_briefly(shift.batch);
+	ews_batch_be_wary(shift.batch);
 	if (!opts->dry_run && opts->target->files <= EWS_ENTRIES_MANY)
 		ews_odb_remember(repo->odb, REMEMBERED_BYTES_MAX);
 	rc = root < 0 ? root : refuse_store(repo, root);
