@@ -195,6 +195,12 @@ test_expect_success USERS 'P8: files an ordinary user may not read: named or ope
 	test_as_user git -C mine/p ews revert own >out && test_same_tree mine/p "$ow" && test_as_user git -C mine/p ews undo own && test "$(stat -c %a "${ow:?}/dir")" = 0 && test "$(cat "${ow:?}/closed")" = secret
 '
 
+test_expect_success USERS 'P4: what an ordinary user may not read, and no snapshot has yet, goes by a revert and comes back' '
+	test_as_user git -C mine/p ews start fresh >fresh.path && take_ws fresh.path ow && test_as_user sh -c "echo new >\"\$1/c\" && chmod 000 \"\$1/c\"" x "$ow" && test_as_user git -C mine/p ews revert fresh >out && test_grep "Status: Verified" out && test_path_is_missing "${ow:?}/c" &&
+	test_as_user git -C mine/p ews undo fresh && test "$(stat -c %a "${ow:?}/c")" = 0 && test "$(cat "${ow:?}/c")" = new && test_as_user git -C mine/p ews snapshot create fresh >id && path=$(git -C mine/p rev-parse "refs/ews/snapshots/$(cat id):c") && rm -f "mine/p/.git/objects/${path%"${path#??}"}/${path#??}" &&
+	test_as_user git -C mine/p ews revert fresh >out && test_grep "Status: Verified" out && test_as_user git -C mine/p ews undo fresh && test "$(cat "${ow:?}/c")" = new && test_as_user git -C mine/p ews end fresh
+'
+
 test_expect_success USERS,XATTR 'P2: attributes of a file without any right come and go with it' '
 	test_as_user git -C mine/p ews start attrs >attrs.path && take_ws attrs.path ow && (cd "$ow" && setfattr -n user.x -v 1 run.sh && chmod 000 run.sh) && sleep 0.03 &&
 	test_as_user git -C mine/p ews diff attrs >out 2>err && test_grep "run.sh (mode 0755 to 0000, extended attributes)" err && test_as_user git -C mine/p ews snapshot create attrs >out 2>err && test_grep ! run.sh err &&

@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,15 +17,20 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "store/batch.h"
+#include "store/scan_open.h"
 #include "work/shift.h"
 
 static int add_file(struct ews_oid *out, struct ews_batch *batch, int dir_fd, const char *name)
 {
 	EWS_CLEANUP(fd) int fd = ews_file_open_regular(dir_fd, name);
+	EWS_CLEANUP(buf) struct ews_buf attrs = EWS_BUF_INIT;
 	struct stat st;
 
+	if (fd < 0 && errno == EACCES)
+		fd = ews_scan_open_closed_file(&attrs, dir_fd, name);
 	if (fd < 0)
-		return fd;
+		return ews_error_os("cannot read '%s'", name);
+	ews_error_clear();
 	if (fstat(fd, &st) < 0)
 		return ews_error_os("cannot read '%s'", name);
 	return ews_batch_add_fd(out, batch, fd, (uint64_t)st.st_size, NULL);
