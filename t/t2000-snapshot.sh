@@ -461,4 +461,14 @@ test_expect_success !VALGRIND 'P8: nor is that believed of the project: what sta
 	git -C long cat-file blob ews/sessions/half:big | cmp - "${half:?}/big" && git -C long ews revert whole >out && test_grep "Status: Verified" out && cmp long/big "${ws:?}/big"
 '
 
+test_expect_success STRACE 'P8: a file or a directory that can not be opened for want of descriptors or memory ends the look; what is left out, and named, is what may not or can not be read' '
+	test_repo scarce && mkdir scarce/dd && echo x >scarce/dd/u1 && start_ws scarce sc && echo y >"${ws:?}/dd/u1" && for error in EMFILE ENFILE ENOMEM; do
+		for at in "u1 openat" "dd openat2"; do
+			set -- $at && test_expect_code 128 test_strace trace -P "$1" -e trace=$2 -e inject=$2:error=$error:when=1+ git -C scarce ews snapshot create sc >out 2>err && test_grep INJECTED trace && test_grep "^error: .*dd" err && test_must_be_empty out || return 1
+		done || return 1
+	done && for error in EPERM EIO; do
+		test_strace trace -P u1 -e trace=openat -e inject=openat:error=$error git -C scarce ews snapshot create sc >out 2>err && test_grep "left out: dd/u1 (unreadable)" err || return 1
+	done
+'
+
 test_done

@@ -113,6 +113,15 @@ static bool is_late(const struct ews_entry *entry, const struct ews_scan *scan)
 	       ews_clock_is_late(entry->ctime_s, entry->ctime_ns, &started, window_ns);
 }
 
+/* Why is left out what can't be opened? 0: it is not, and the look fails, for nobody knows what is there. */
+static uint8_t why_lost(int err)
+{
+	if (ews_errno_is_absent(err))
+		return LOST_GONE;
+	/* A file on a bad block is named: nobody could save anything else if that ended it. */
+	return err == EMFILE || err == ENFILE || err == ENOMEM ? 0 : EWS_SKIP_UNREADABLE;
+}
+
 /*
  * Read one file, its attributes too: 0 done, 1 it moved under the reader, below zero an error; `lost` says why it is
  * left out.
@@ -136,13 +145,11 @@ static int read_file(struct fill *fill, struct ews_entry *entry, struct worker *
 		fd = ews_scan_open_closed_file(&attrs, dir_fd, name);
 	}
 	if (fd < 0) {
-		if (ews_errno_is_absent(errno))
-			*lost = LOST_GONE;
-		else if (errno == ELOOP || errno == ENXIO)
+		/* Another's lease is given up, and a server tells of what is gone, at the next try. */
+		if (errno == ELOOP || errno == ENXIO || errno == EAGAIN || errno == ESTALE)
 			return 1;
-		else
-			*lost = EWS_SKIP_UNREADABLE;
-		return 0;
+		*lost = why_lost(errno);
+		return *lost ? 0 : ews_error_os("cannot open '%s'", entry->path);
 	}
 	if (fstat(fd, &before) < 0)
 		return ews_error_os("cannot look at '%s'", entry->path);
@@ -218,8 +225,11 @@ static int fill_one(size_t i, unsigned thread, void *payload)
 	fill->n_read++;
 	dir_fd = ews_dir_at_parent(&worker->at, fill->scan->root_fd, entry->path, &name);
 	if (dir_fd < 0) {
+		/* A link or a mount that came is no directory of ours. */
+		fill->lost[i] = errno == ELOOP || errno == EXDEV ? LOST_GONE : why_lost(errno);
+		if (!fill->lost[i])
+			return dir_fd;
 		ews_error_clear();
-		fill->lost[i] = LOST_GONE;
 		return 0;
 	}
 	if (!fill->opts->attrs_only && entry->type == EWS_ENTRY_FILE &&

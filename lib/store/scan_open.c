@@ -58,7 +58,9 @@ int ews_scan_open_closed_file(struct ews_buf *attrs, int dir_fd, const char *nam
 	struct stat st;
 	int fd, rc = 0;
 
-	if (handle < 0 || fstat(handle, &st) < 0 || !S_ISREG(st.st_mode)) {
+	if (handle < 0 || fstat(handle, &st) < 0)
+		return -1;
+	if (!S_ISREG(st.st_mode)) {
 		errno = EACCES;
 		return -1;
 	}
