@@ -8,10 +8,13 @@
  */
 #include "store/ignore.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
+#include "base/file.h"
 
 enum kind {
 	NAME, /* the last component is the text */
@@ -379,6 +382,16 @@ static bool rule_matches(const struct rule *rule, const struct subject *s, bool 
 		       ews_ignore_wildmatch(rule->text + rule->plain_len, s->path + rule->plain_len, fold_case);
 	}
 	return false;
+}
+
+int ews_ignore_read(struct ews_buf *out, int dir_fd, const char *path)
+{
+	int rc = ews_file_read(out, dir_fd, path, EWS_IGNORE_BYTES_MAX);
+
+	if (rc == EWS_EIO && ews_errno_is_passing(errno))
+		return rc;
+	ews_error_clear();
+	return 0;
 }
 
 bool ews_ignore_match(const struct ews_ignore *rules, const char *path, bool is_dir)

@@ -39,6 +39,12 @@ struct ews_ignore *ews_ignore_new(const char *excludes_file, size_t excludes_len
 struct ews_ignore *ews_ignore_enter(const struct ews_ignore *parent, const char *path, const char *text, size_t len);
 
 /*
+ * Append what the .gitignore at `path` beneath `dir_fd` says. One that is missing, no file, shut or too long says nothing; fails
+ * where it can't be read just now: what it ignores would be taken for what it does not.
+ */
+int ews_ignore_read(struct ews_buf *out, int dir_fd, const char *path);
+
+/*
  * Is `path` (relative to the root), which lies directly in the directory
  * of `rules`, ignored? What lies in an ignored directory is ignored as well; the
  * caller need not ask.

@@ -19,7 +19,6 @@
 
 #include "base/dir.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/path.h"
 #include "base/pool.h"
 #include "store/gitfile.h"
@@ -114,16 +113,19 @@ static char *join_in_arena(struct ews_arena *arena, const char *dir, const char 
 	return path;
 }
 
-static void read_own_rules(struct node *node, const struct ews_scan_opts *opts, int fd)
+static int read_own_rules(struct node *node, const struct ews_scan_opts *opts, int fd)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
 	if (!opts->ignore || !opts->read_gitignore)
-		return;
-	if (ews_file_read(&text, fd, ".gitignore", EWS_IGNORE_BYTES_MAX) < 0)
-		return;
+		return 0;
+	if (ews_ignore_read(&text, fd, ".gitignore") < 0)
+		return ews_error_wrap("in '%s'", node->path);
+	if (!text.len)
+		return 0;
 	node->own_rules = ews_ignore_enter(node->rules, node->path, text.ptr, text.len);
 	node->rules = node->own_rules;
+	return 0;
 }
 
 /* Of what is left out that much is known, by which it is told whether it is that still. */
@@ -267,7 +269,8 @@ static int read_node(size_t i, unsigned thread, void *payload)
 	/* One without a file would be no repository any more when it is looked for again. */
 	if (node->is_repository && !(opts->into_repositories && n > 1) && !is_known_below(opts, node->path))
 		return 0;
-	read_own_rules(node, opts, fd);
+	if (read_own_rules(node, opts, fd) < 0)
+		return ews_error_code();
 	make_room(node, (size_t)n);
 	for (ssize_t k = 0; k < n; k++) {
 		bool is_git = !strcmp(names[k].name, EWS_GITFILE) && (has_git || !*node->path);

@@ -307,7 +307,6 @@ static int read_ruling(struct ews_buf *out, const struct ruling *ruling, const c
 	EWS_CLEANUP(free) char *path = ews_path_join(dir, GITIGNORE);
 	const struct ews_entry *entry = ews_entries_find(ruling->twin, path);
 	enum ews_object_type type;
-	int rc;
 
 	if (entry && entry->type != EWS_ENTRY_FILE)
 		return 0;
@@ -315,10 +314,7 @@ static int read_ruling(struct ews_buf *out, const struct ruling *ruling, const c
 		return entry->size > EWS_IGNORE_BYTES_MAX ? 0 : ews_odb_read(out, &type, ruling->odb, &entry->oid);
 	if (!ews_entries_find(ruling->kept, path))
 		return 0;
-	rc = ews_file_read(out, ruling->project_fd, path, EWS_IGNORE_BYTES_MAX);
-	if (rc < 0)
-		ews_error_clear(); /* gone, or no file: it has no rules */
-	return 0;
+	return ews_ignore_read(out, ruling->project_fd, path);
 }
 
 /* Will `path`, or something on the way from `dir` to it, be ignored in the workspace? `rules` hold above `dir`. */

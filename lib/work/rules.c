@@ -123,8 +123,8 @@ static int is_ignored_below(const struct ews_ignore *rules, int root_fd, const c
 
 	if (fd < 0)
 		return fd;
-	if (ews_file_read(&text, fd, ".gitignore", EWS_IGNORE_BYTES_MAX) < 0)
-		ews_error_clear(); /* missing, or no file: it has no rules */
+	if (ews_ignore_read(&text, fd, ".gitignore") < 0)
+		return ews_error_wrap("in '%s'", dir);
 	own = ews_ignore_enter(rules, dir, text.len ? text.ptr : NULL, text.len);
 	next = ews_strndup(path, start + strcspn(path + start, "/"));
 	if (ews_ignore_match(own, next, is_dir || strcmp(next, path) != 0))
