@@ -205,4 +205,12 @@ test_expect_success STRACE 'P2, P8: who can not read a .gitignore just now says 
 	done && test_expect_code 128 test_strace trace -P "${ws:?}/.gitignore" -e trace=read -e inject=read:error=EIO git -C unread ews snapshot create w 2>err && test_grep INJECTED trace && git -C unread ews list >out && test_line_count = 1 out && git -C unread ews snapshot list w >out && test_line_count = 1 out && test_grep agent "${ws:?}/run.sh" && test_must_fail grep agent unread/run.sh && git -C unread ews apply w 2>err && test_grep ! stale err && git -C unread ews end w
 '
 
+test_expect_success STRACE 'P2, P8: the same of info/exclude and the file that core.excludesFile names: no password lands on a branch' '
+	test_repo secret && echo .env >>secret/.git/info/exclude && echo "*.key" >mine && git -C secret config core.excludesFile "$PWD/mine" && echo PASSWORD >secret/.env && echo PASSWORD >secret/a.key && start_ws secret --keep-ignored s && echo agent >>"${ws:?}/run.sh" && for file in "$PWD/secret/.git/info/exclude" "$PWD/mine"; do
+		for verb in "start x --keep-ignored=no" "end --branch res s"; do
+			for error in EMFILE EIO; do test_expect_code 128 test_strace trace -P "$file" -e trace=openat -e inject=openat:error=$error git -C secret ews $verb >out 2>err && test_grep INJECTED trace && test_grep "cannot read the rules for ignored files: cannot open .$file.: " err || { echo >&2 "$file: $verb"; return 1; }; done || return 1
+		done || return 1
+	done && git -C secret ews list >out && test_line_count = 1 out && test_must_fail git -C secret rev-parse -q --verify res && git -C secret ews end --branch res s && git -C secret ls-tree -r --name-only res >out && test_grep run.sh out && test_grep ! "\.env" out && test_grep ! a.key out
+'
+
 test_done

@@ -5,6 +5,7 @@
  */
 #include "work/rules.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ static int read_rules(struct ews_buf *out, const char *top, const char *path)
 	full = *path == '/' ? ews_strdup(path) : ews_path_join(top, path);
 	fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return 0;
+		return ews_errno_is_passing(errno) ? ews_error_os("cannot open '%s'", full) : 0;
 	return ews_file_read_fd(out, fd, EWS_IGNORE_BYTES_MAX);
 }
 
