@@ -213,4 +213,17 @@ test_expect_success STRACE 'P2, P8: the same of info/exclude and the file that c
 	done && git -C secret ews list >out && test_line_count = 1 out && test_must_fail git -C secret rev-parse -q --verify res && git -C secret ews end --branch res s && git -C secret ls-tree -r --name-only res >out && test_grep run.sh out && test_grep ! "\.env" out && test_grep ! a.key out
 '
 
+test_expect_success STRACE 'P1, P8: whenever start fails to open the project, it says so, or the workspace has its mode and links all the same' '
+	test_repo twice && chmod 750 twice && echo "*.o" >twice/.gitignore && echo built >twice/a.o && ln twice/run.sh twice/linked.sh && git -C twice add . && git -C twice commit -qm all && met= && n=0 && while n=$((n + 1)); do
+		test_strace trace -P "$PWD/twice" -e trace=openat -e inject=openat:error=EMFILE:when=$n "$EWS_BIN/git-ews" -C twice start --keep-ignored t$n >out 2>err
+		rc=$?
+		grep INJECTED trace >injected || break
+		case $rc in
+		0) ws=$(cat out) && test "$(stat -c %a "$ws")" = 750 && test "$(stat -c %h "${ws:?}/run.sh")" = 2 && { test -e "${ws:?}/a.o" || test_grep "left out" err; } || { cat >&2 injected err; return 1; } ;;
+		128) test_grep "^error: " err && met=$((met + 1)) || return 1 ;;
+		*) return 1 ;;
+		esac
+	done && test "$met" -gt 1
+'
+
 test_done

@@ -99,7 +99,9 @@ static int put_files(struct ews_filled *out, bool **is_stored, struct ews_sessio
 	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
 	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
 	EWS_CLEANUP(fd) int source = repo->is_bare ? -1 : ews_dir_open(repo->project);
-	EWS_CLEANUP(fd) int root = ews_claim_make_workspace(session, source, opts->is_elsewhere);
+	EWS_CLEANUP(fd)
+	int root = source < 0 && !repo->is_bare ? source
+						: ews_claim_make_workspace(session, source, opts->is_elsewhere);
 	struct ews_put_opts put = { .root_fd = root,
 				    .odb = repo->odb,
 				    .source_fd = source,
