@@ -449,4 +449,14 @@ test_expect_success BIRTH 'P4: a project that was moved is known by its director
 	test_repo anew && git -C anew ews start --method in-place ip && echo agent >>anew/run.sh && mv anew anew-m && mkdir anew && echo precious >anew/thesis && git -C anew-m ews end ip >out && test_grep "Status: Verified" out && git -C anew-m diff --exit-code && echo precious | test_cmp - anew/thesis
 '
 
+test_expect_success STRACE 'P4: a session whose directory can not be opened or read just now is not taken for idle' '
+	test_repo awake && start_ws awake w && echo hours >>"${ws:?}/run.sh" && at=${working:?}/awake/sessions/w && n=0 && while n=$((n + 1)); do
+		test_strace trace -P sessions/w -e trace=openat2 -e inject=openat2:error=EMFILE:when=$n git -C awake ews clean --force >out 2>err || test $? = 128 || return 1
+		test_must_be_empty out && test_grep hours "${ws:?}/run.sh" || return 1
+		grep INJECTED trace || break
+	done && test $n -gt 1 && for calls in getdents64 newfstatat; do
+		touch -d "25 hours ago" "$at" && { test_strace trace -P "$at" -e trace=$calls -e inject=$calls:error=EIO git -C awake ews clean --force >out 2>err || test $? = 128; } && test_grep INJECTED trace && test_must_be_empty out && test_grep hours "${ws:?}/run.sh" || { echo >&2 $calls; return 1; }
+	done && git -C awake ews end w
+'
+
 test_done

@@ -78,18 +78,23 @@ int64_t ews_clean_idle_s(int repo_fd, const char *id)
 	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo_fd, rel);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
+	ssize_t n = fd < 0 ? fd : ews_dir_names_read(&names, fd);
+	bool is_unseen = n < 0 && ews_errno_is_passing(errno);
 	int64_t last_s = 0;
 	struct stat st;
 
-	for (ssize_t i = 0; i < n; i++)
-		if (strcmp(names.items[i].name, EWS_BASE_CACHE_FILE) != 0 &&
-		    fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtim.tv_sec > last_s)
+	for (ssize_t i = 0; i < n; i++) {
+		if (!strcmp(names.items[i].name, EWS_BASE_CACHE_FILE))
+			continue;
+		if (fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			is_unseen = is_unseen || ews_errno_is_passing(errno);
+		else if (st.st_mtim.tv_sec > last_s)
 			last_s = st.st_mtim.tv_sec;
+	}
 	if (n <= 0 && fd >= 0 && fstat(fd, &st) == 0)
 		last_s = st.st_mtim.tv_sec;
 	ews_error_clear();
-	return ews_clock_now() - last_s;
+	return is_unseen ? 0 : ews_clock_now() - last_s;
 }
 
 /* A start that was killed has made nothing that anybody could want. */
@@ -97,7 +102,7 @@ static bool is_half_made(struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s/state.json", id);
-	bool half = faccessat(repo->dir_fd, rel, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+	bool half = faccessat(repo->dir_fd, rel, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && !ews_errno_is_passing(errno);
 
 	if (!half && ews_session_open(&session, repo, id) == 0)
 		half = session.state.state == EWS_STATE_STARTING;

@@ -52,7 +52,10 @@ bool ews_clean_is_time(struct ews_repo *repo);
 /* The same that `git ews clean` does without options, for what is older than a day. */
 int ews_clean_auto(struct ews_clean_result *out, struct ews_repo *repo, ews_report_render_fn render);
 
-/* For how long has nothing befallen session `id` of the project whose directory in home is `repo_fd`? */
+/*
+ * For how long has nothing befallen session `id` of the project whose directory in home is `repo_fd`? 0 where that can't be
+ * seen just now.
+ */
 int64_t ews_clean_idle_s(int repo_fd, const char *id);
 
 /* Add one to `out->ended`; the texts are copied. */
