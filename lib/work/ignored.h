@@ -52,7 +52,7 @@ void ews_ignored_drop(struct ews_ignored *ignored, struct ews_content *twin, con
 /*
  * The list of what came along, in the session's directory; empty where nothing did, and for a project. Fails with EWS_EDAMAGED
  * when it is lost, and with EWS_EUNSUPPORTED when another version wrote it in a way that this one can't read: what became of
- * those files can't be told then.
+ * those files can't be told then. Where it can't be read just now that error is given back (EWS_EIO), and nothing may be moved.
  */
 int ews_ignored_write(int session_fd, const struct ews_ignored *ignored);
 int ews_ignored_read(struct ews_entries *out, const struct ews_session *session);
