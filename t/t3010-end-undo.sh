@@ -589,6 +589,12 @@ test_expect_success STRACE 'P4: what the reflogs of a workspace name is not lost
 	done
 '
 
+test_expect_success STRACE 'P4: a step whose record can not be read just now is not passed by the next: undo takes them back in their order' '
+	test_repo order && start_ws order s && echo one >"${ws:?}/one" && git -C order ews revert s && record=$(cd "${HOME:?}/.superqode/working/order/undo" && echo op-*.json) && echo two >"${ws:?}/two" && for fault in "openat $record" "read $HOME/.superqode/working/order/undo/$record"; do
+		test_expect_code 128 test_strace trace -P "${fault#* }" -e trace=${fault%% *} -e inject=${fault%% *}:error=EIO git -C order ews revert s 2>err && test_grep INJECTED trace && test_grep "^error: .*cannot read step .*Input/output error" err && test_grep two "${ws:?}/two" || return 1
+	done && git -C order ews revert s && git -C order ews undo s && test_grep two "${ws:?}/two" && test_path_is_missing "${ws:?}/one" && rm "${ws:?}/two" && git -C order ews undo s && test_grep one "${ws:?}/one" && git -C order ews end s
+'
+
 test_expect_success STRACE 'P4: whenever a revert fails to open the workspace'"'"'s own git directory, it says so, and nothing is lost' '
 	start_ws p blind && echo hours >"${ws:?}/new" && met= && for n in $(test_seq 1 12); do
 		test_strace trace -P worktrees/blind -e trace=openat2 -e inject=openat2:error=EIO:when=$n git -C p ews revert blind >out 2>err

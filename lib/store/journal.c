@@ -474,15 +474,16 @@ static bool has_form(const char *id)
  * is of no earlier second than those that were there when it was given out. So the last is among the newest ids: those of one
  * second, and a few more, since who began before others may have written his record after them.
  */
-static uint64_t find_last(char second[SECOND_LEN + 1], int repo_fd, const struct ews_strv *ids)
+static int find_last(uint64_t *last, char second[SECOND_LEN + 1], int repo_fd, const struct ews_strv *ids)
 {
-	uint64_t last = 0;
 	size_t n_read = 0;
 
+	*last = 0;
 	*second = '\0';
 	for (size_t i = ids->n; i > 0; i--) {
 		EWS_CLEANUP(step) struct ews_step old = EWS_STEP_INIT;
 		const char *id = ids->items[i - 1];
+		int rc;
 
 		if (!has_form(id))
 			continue;
@@ -492,15 +493,18 @@ static uint64_t find_last(char second[SECOND_LEN + 1], int repo_fd, const struct
 		}
 		if (n_read >= STEPS_READ && strncmp(id, second, SECOND_LEN) != 0)
 			break;
-		/* A record that can't be read, whatever the reason, doesn't stand in the way of a new one. */
-		if (ews_step_read(&old, repo_fd, id) < 0) {
-			ews_error_clear();
+		rc = ews_step_read(&old, repo_fd, id);
+		/* That of one that can't be read just now may be the last, and two of one sequence are undone the wrong way round. */
+		if (rc == EWS_EIO && ews_errno_is_passing(errno))
+			return rc;
+		/* For any other reason it doesn't stand in the way of a new one. */
+		ews_error_clear();
+		if (rc < 0)
 			continue;
-		}
 		n_read++;
-		last = old.sequence > last ? old.sequence : last;
+		*last = old.sequence > *last ? old.sequence : *last;
 	}
-	return last;
+	return 0;
 }
 
 int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const char *session)
@@ -510,9 +514,10 @@ int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const ch
 	uint64_t last;
 	int rc = ews_step_list(&ids, repo_fd);
 
+	if (rc == 0)
+		rc = find_last(&last, second, repo_fd, &ids);
 	if (rc < 0)
 		return rc;
-	last = find_last(second, repo_fd, &ids);
 	*step = (struct ews_step)EWS_STEP_INIT;
 	step->created_s = ews_clock_now();
 	/* Six digits are drawn twice in one second now and then. */

@@ -83,7 +83,10 @@ struct ews_step {
 
 #define EWS_STEP_INIT { 0 }
 
-/* Give a new step its id and sequence; its strings are set by the caller. */
+/*
+ * Give a new step its id and sequence; its strings are set by the caller. Fails where the record of one of the last can't be read
+ * just now: two would have one sequence.
+ */
 int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const char *session);
 /* Limit the step to these paths, which are as they are; NULL: to none. */
 void ews_step_set_paths(struct ews_step *step, const char *const *paths);
