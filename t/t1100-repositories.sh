@@ -90,6 +90,12 @@ test_expect_success 'P2: patterns of a sparse checkout that were changed are bac
 	done && git -C sparse ews start --method in-place here >out && git -C sparse sparse-checkout add docs && git -C sparse ews end here && git -C sparse sparse-checkout list >got && test_cmp want got && test_path_is_missing sparse/docs
 '
 
+test_expect_success STRACE 'P2: patterns that can not be read just now are not said to be none: no base is recorded without them' '
+	git -C sparse sparse-checkout set src && git -C sparse sparse-checkout list >want && at=$(cd sparse/.git/info && pwd -P) && for fault in "openat sparse-checkout" "read ${at:?}/sparse-checkout" "openat2 info"; do
+		test_expect_code 128 test_strace trace -P "${fault#* }" -e trace=${fault%% *} -e inject=${fault%% *}:error=EIO git -C sparse ews start --method in-place here 2>err && test_grep INJECTED trace && test_grep "^error: .*Input/output error" err || { echo >&2 "$fault"; return 1; }
+	done && git -C sparse ews list >out && test_must_be_empty out && git -C sparse ews start --method in-place here && git -C sparse sparse-checkout add docs && git -C sparse ews end here && git -C sparse sparse-checkout list >got && test_cmp want got
+'
+
 test_expect_success 'P2: revert to a state that says nothing of patterns leaves them, and those of a base without any mean nothing' '
 	git clone -q origin full && start_ws full && git -C "$ws" sparse-checkout set src && test_path_is_missing "${ws:?}/docs" && git -C "$ws" ews revert >out && test_grep "Status: Verified" out && test_path_is_file "${ws:?}/docs/crlf.txt" &&
 	git -C "$ws" reset -q --hard && test_path_is_file "${ws:?}/docs/crlf.txt" && test_expect_code 128 git -C "$ws" sparse-checkout list && git -C "$ws" ews end

@@ -412,16 +412,20 @@ int ews_gitstate_read(struct ews_gitstate *out, int git_fd)
 
 /*
  * The patterns of a sparse checkout. They say what of the index is not in the work tree, so they go with it. What is no file, or
- * can't be reached, says nothing.
+ * can't be reached, says nothing; what can't be read just now may say something.
  */
-static void read_sparse(struct ews_gitstate *out, int git_fd)
+static int read_sparse(struct ews_gitstate *out, int git_fd)
 {
 	EWS_CLEANUP(buf) struct ews_buf data = EWS_BUF_INIT;
 	EWS_CLEANUP(fd) int info = ews_dir_open_beneath(git_fd, INFO);
+	int rc = info < 0 ? info : ews_file_read(&data, info, EWS_GITSTATE_SPARSE, FILE_BYTES_MAX);
 
-	if (info >= 0 && ews_file_read(&data, info, EWS_GITSTATE_SPARSE, FILE_BYTES_MAX) == 0)
+	if (rc == EWS_EIO && ews_errno_is_passing(errno))
+		return rc;
+	if (rc == 0)
 		ews_gitstate_set_file(out, EWS_GITSTATE_SPARSE, data.ptr, data.len);
 	ews_error_clear();
+	return 0;
 }
 
 /* What can't be written, since something else stands in its way, is found by whoever looks whether all is back. */
@@ -480,7 +484,7 @@ int ews_gitstate_read_files(struct ews_gitstate *out, int git_fd)
 			ews_gitstate_note_left(out, git_fd, name);
 	}
 	if (rc == 0)
-		read_sparse(out, git_fd);
+		rc = read_sparse(out, git_fd);
 	return rc < 0 ? ews_error_wrap("cannot read the state of git") : 0;
 }
 
