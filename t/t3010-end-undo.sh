@@ -119,6 +119,14 @@ test_expect_success 'and while one has a file in it open, or runs a program of i
 	test_wait_for 20 grep -q program /proc/${pid:?}/comm && test_expect_code 1 git -C p ews end busy 2>err && test_grep $pid err
 '
 
+test_expect_success STRACE 'P1, P4: whoever can not be looked for just now may be there: the workspace stays as it is' '
+	new_session unseen && hold unseen "cd \"${ws:?}/src\" && echo ready && read x; :" && test_when_finished "let_go unseen" &&
+	for fault in "/proc openat:error=EMFILE" "/proc openat:error=EIO:when=2+" "/proc getdents64:error=EIO" "/proc/self/mounts openat:error=EMFILE"; do
+		calls=${fault#* } && test_expect_code 128 test_strace trace -P "${fault% *}" -e trace="${calls%%:*}" -e inject="$calls" "$EWS_BIN/git-ews" -C p end unseen 2>err &&
+		test_grep INJECTED trace && test_grep "^error: cannot look for what is in use: " err && state_of "$ws" >got && test_cmp unseen.work got || { echo >&2 "$fault"; return 1; }
+	done
+'
+
 test_expect_success 'the caller and its ancestors do not count' '
 	git -C p ews end busy && new_session inside &&
 	sh -c "cd \"$ws\" && sh -c \"git ews end\"" >out 2>err && test_path_is_missing "$ws" &&

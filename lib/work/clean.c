@@ -307,7 +307,11 @@ static bool may_go(void *payload, const char *path, uint64_t size_bytes, int64_t
 	struct ews_trash_result *trash = &sweep->out->trash;
 	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
 
-	if (ews_inuse_list(&users, path) < 0 || users.n)
+	if (ews_inuse_list(&users, path) < 0) {
+		ews_error_clear(); /* another time */
+		return false;
+	}
+	if (users.n)
 		return false;
 	EWS_GROW(trash->items, trash->n, trash->cap);
 	trash->items[trash->n++] = (struct ews_trash_item){ .kind = EWS_TRASH_TEMPORARY,

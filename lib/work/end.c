@@ -297,7 +297,8 @@ static int refuse_users(const struct ews_session *session)
 	if (session->method->is_project)
 		return 0;
 	rc = ews_inuse_list(&users, session->state.workspace);
-	ews_inuse_list_mounts(&users, session->state.workspace);
+	if (rc == 0)
+		rc = ews_inuse_list_mounts(&users, session->state.workspace);
 	if (rc < 0 || !users.n)
 		return rc;
 	ews_error(EWS_EBUSY, "the workspace of session '%s' is in use by %s%s", session->state.id, users.items[0],

@@ -11,14 +11,15 @@
 /*
  * Processes that we may look at (/proc) whose current directory, root,
  * program or open file lies in the directory `path`; the caller and its ancestors, and
- * what runs for us, don't count. Each as "<name> (<pid>)". Returns 0.
+ * what runs for us, don't count. Each as "<name> (<pid>)". Fails with EWS_EIO when
+ * a look failed that another time may not: then nobody knows who is there.
  */
 int ews_inuse_list(struct ews_strv *out, const char *path);
 
 /*
  * What is mounted at `path` or below it, as "what is mounted at '<path>'": it goes where the directory goes, and keeps that
- * from being removed.
+ * from being removed. Fails as ews_inuse_list() does.
  */
-void ews_inuse_list_mounts(struct ews_strv *out, const char *path);
+int ews_inuse_list_mounts(struct ews_strv *out, const char *path);
 
 #endif

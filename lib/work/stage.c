@@ -53,16 +53,16 @@ static bool is_git_at_work(void *payload)
 	const char *const places[] = { repo->project, repo->common_dir };
 	EWS_CLEANUP(free) char *lock = ews_path_join(repo->git_dir, INDEX_LOCK);
 	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
-	bool found;
+	int rc = ews_inuse_list(&users, lock);
+	bool found = users.n > 0;
 
-	if (ews_inuse_list(&users, lock) < 0)
-		ews_error_clear();
-	found = users.n > 0;
 	ews_strv_clear(&users);
-
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
-		if (ews_inuse_list(&users, places[i]) < 0)
-			ews_error_clear();
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && rc == 0; i++)
+		rc = ews_inuse_list(&users, places[i]);
+	if (rc < 0) {
+		ews_error_clear(); /* who can't be seen may be one */
+		found = true;
+	}
 	for (size_t i = 0; i < users.n && !found; i++)
 		found = ews_str_begins(users.items[i], "git") && !ews_str_begins(users.items[i], "git-ews ");
 	return found;
