@@ -116,6 +116,15 @@ test_expect_success 'P6: in the project they are stopped while a session works i
 	) && git -C qown commit -q --allow-empty -m elsewhere && git -C q ews end -q here && git -C q commit -q --allow-empty -m after
 '
 
+test_expect_success STRACE 'P6: where it can not be seen just now whether a session works there they are stopped, and say why' '
+	test_repo blind && git -C blind ews guard install >out && git -C blind ews start -q --method in-place here >out && head=$(git -C blind rev-parse HEAD) && home=$HOME/.superqode && dir=${home:?}/working/blind &&
+	for fault in "$home EMFILE" "$dir EIO" "${dir:?}/sessions EMFILE" "${dir:?}/sessions/here EMFILE" "${dir:?}/sessions/here EIO:when=2+" "$PWD/blind/.git/commondir EIO"; do
+		(cd blind && test_must_fail test_strace ../trace -P "${fault% *}" -e trace=openat -e inject=openat:error="${fault##* }" "$EWS_BIN/git-ews" guard hook pre-commit >../out) && test_grep INJECTED trace && test_grep "blocked: git commit (cannot tell whether a session works here: .*); try again$" out || { echo >&2 "$fault"; return 1; }
+	done && for path in "${dir:?}/sessions" "${dir:?}/sessions/here/state.json"; do
+		test_must_fail test_strace trace -P "$path" -e trace=openat -e inject=openat:error=EMFILE git -C blind commit -q --allow-empty -m x 2>err && test_grep INJECTED trace && test_grep "blocked: git commit" err && test "$(git -C blind rev-parse HEAD)" = $head || { echo >&2 "$path"; return 1; }
+	done && git -C blind ews end -q here && git -C blind commit -q --allow-empty -m after
+'
+
 test_expect_success 'P6: in place in a work tree that git moved: they are stopped there, by what is set there, and not where it was' '
 	test_repo mv && git -C mv worktree add -q -b w ../mv-w && git -C mv ews guard install >out && git -C mv-w ews start -q --method in-place here >out && printf "qe:\n  git_guard:\n    block_commit: false\n" >mv-w/superqode.yaml && git -C mv-w ews config accept >out && git -C mv-w commit -q --allow-empty -m let && git -C mv worktree move ../mv-w ../mv-n && stopped "git commit (session .here. works in place here)" git -C mv-n commit -q --allow-empty -m x &&
 	git -C mv worktree add -q -b other ../mv-w && cp mv-n/superqode.yaml mv-w/ && git -C mv-w commit -q --allow-empty -m elsewhere && stopped "git commit" git -C mv-n commit -q --allow-empty -m x && git -C mv-n ews config accept >out && git -C mv-n commit -q --allow-empty -m let &&

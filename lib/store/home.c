@@ -850,6 +850,8 @@ int ews_home_find_workspace(char **repo_dir, char **id, const char *home, const 
 	EWS_CLEANUP(free) char *working = NULL;
 	EWS_CLEANUP(free) char *repo = NULL;
 
+	if (!real_home && ews_errno_is_passing(errno))
+		return ews_error_os("cannot look at '%s'", home);
 	if (!real_home)
 		return ews_error(EWS_ENOTFOUND, "there are no sessions");
 	working = ews_path_join(real_home, "working");

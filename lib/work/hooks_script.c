@@ -26,9 +26,9 @@ static const char may_be_ours[] = "may_be_ours() {\n"
 static const char may_be_copy[] = "	case $PWD in */qe/*) return 0 ;; esac\n"
 				  "	test ! -d \"$home/elsewhere\" || return 0\n";
 
-/* 1 and 2: none, no file. Where there is no grep, git ews itself looks. */
+/* 1: none. 2: no file, or one could not be read. Then, and where there is no grep, git ews itself looks. */
 static const char may_be_in_place[] = "	grep -qs '\"in-place\"' \"$home\"/working/*/sessions/*/state.json\n"
-				      "	case $? in 1 | 2) return 1 ;; esac\n"
+				      "	case $? in 1) return 1 ;; 2) test -d \"$home/working\" ;; esac\n"
 				      "}\n";
 
 /* git ews is asked about this place: a sentence, when the command is to be stopped. */

@@ -5,6 +5,7 @@
  */
 #include "work/stop.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,20 +77,29 @@ static void release_where(struct where *where)
 
 EWS_CLEANUP_DEFINE(where, struct where, release_where)
 
+/* A look that failed at this moment says nothing, and stays the error; whatever else was wrong says that there is none. */
+static int none_unless_passing(int rc)
+{
+	if (rc == EWS_EIO && ews_errno_is_passing(errno))
+		return rc;
+	ews_error_clear();
+	return 0;
+}
+
 /* The text of `dir`/`name` behind `head`, without its line's end; NULL when there is none. */
-static char *read_line(const char *dir, const char *name, const char *head)
+static int read_line(char **out, const char *dir, const char *name, const char *head)
 {
 	EWS_CLEANUP(free) char *path = ews_path_join(dir, name);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	const char *rest;
+	int rc = ews_file_read(&text, AT_FDCWD, path, LINK_BYTES_MAX);
 
-	if (ews_file_read(&text, AT_FDCWD, path, LINK_BYTES_MAX) < 0) {
-		ews_error_clear();
-		return NULL;
-	}
+	if (rc < 0)
+		return none_unless_passing(rc);
 	ews_buf_rtrim(&text);
 	rest = ews_str_after(text.ptr, head);
-	return rest ? ews_strdup(rest) : NULL;
+	*out = rest ? ews_strdup(rest) : NULL;
+	return 0;
 }
 
 /* What `path`, seen from `dir`, really is; NULL when it is nothing. */
@@ -108,58 +118,66 @@ static char *find_git_dir(const char *cwd)
 	struct stat st;
 
 	if (!dir)
-		return realpath(cwd, NULL);
-	return stat(dir, &st) == 0 && S_ISDIR(st.st_mode) ? ews_steal(&dir) : ews_gitfile_follow(dir);
+		return ews_errno_is_passing(errno) ? NULL : realpath(cwd, NULL);
+	if (stat(dir, &st) < 0)
+		return NULL;
+	return S_ISDIR(st.st_mode) ? ews_steal(&dir) : ews_gitfile_follow(dir);
 }
 
-/* False when that is nothing that can be made sense of. */
-static bool find_where(struct where *out, const char *cwd)
+/* Returns 1, or 0 when that is nothing that can be made sense of. */
+static int find_where(struct where *out, const char *cwd)
 {
 	EWS_CLEANUP(free) char *common = NULL;
 	EWS_CLEANUP(free) char *link = NULL;
 	EWS_CLEANUP(free) char *top = NULL;
+	int rc;
 
 	out->git_dir = find_git_dir(cwd);
 	if (!out->git_dir)
-		return false;
-	common = read_line(out->git_dir, "commondir", "");
-	out->common_dir = real_from(out->git_dir, common ? common : ".");
-	if (common) {
-		link = read_line(out->git_dir, "gitdir", "");
-		out->locked_by = read_line(out->git_dir, "locked", EWS_LINKED_LOCKED_BY);
-	} else if (!strcmp(ews_path_base(out->git_dir), ".git")) {
+		return none_unless_passing(ews_error_os("cannot find the git directory"));
+	rc = read_line(&common, out->git_dir, "commondir", "");
+	if (rc == 0 && common)
+		rc = read_line(&link, out->git_dir, "gitdir", "");
+	if (rc == 0 && common)
+		rc = read_line(&out->locked_by, out->git_dir, "locked", EWS_LINKED_LOCKED_BY);
+	if (rc < 0)
+		return rc;
+	if (!common && !strcmp(ews_path_base(out->git_dir), ".git"))
 		link = ews_strdup(out->git_dir);
-	}
 	top = link ? ews_path_dir(link) : NULL;
 	out->top = top ? realpath(top, NULL) : NULL;
-	return out->common_dir;
+	if (top && !out->top && none_unless_passing(ews_error_os("cannot look at '%s'", top)) < 0)
+		return EWS_EIO;
+	out->common_dir = real_from(out->git_dir, common ? common : ".");
+	return out->common_dir ? 1 : none_unless_passing(ews_error_os("cannot look at '%s'", out->git_dir));
 }
 
-/* Reads the state of session `id` below `repo_dir`; false when it has ended, or says nothing. */
-static bool read_living(struct ews_state *out, const char *repo_dir, const char *id)
+/* Reads the state of session `id` below `repo_dir`. Returns 1, or 0 when it has ended, or says nothing. */
+static int read_living(struct ews_state *out, const char *repo_dir, const char *id)
 {
 	EWS_CLEANUP(free) char *dir = ews_strfmt("%s/sessions/%s", repo_dir, id);
 	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
-	bool is_read = fd >= 0 && ews_state_read(out, fd) == 0;
+	int rc = fd < 0 ? fd : ews_state_read(out, fd);
 
-	ews_error_clear();
-	return is_read && out->state != EWS_STATE_ENDED;
+	return rc < 0 ? none_unless_passing(rc) : out->state != EWS_STATE_ENDED;
 }
 
-static bool is_workspace(struct ews_state *out, const char *home, const struct where *where)
+static int is_workspace(struct ews_state *out, const char *home, const struct where *where)
 {
 	EWS_CLEANUP(free) char *repo_dir = NULL;
 	EWS_CLEANUP(free) char *id = NULL;
 	EWS_CLEANUP(free) char *workspace = NULL;
+	int rc = where->top ? ews_home_find_workspace(&repo_dir, &id, home, where->top) : EWS_ENOTFOUND;
 
-	if (!where->top || ews_home_find_workspace(&repo_dir, &id, home, where->top) < 0) {
-		ews_error_clear();
-		return false;
-	}
-	if (!read_living(out, repo_dir, id))
-		return false;
+	if (rc < 0)
+		return none_unless_passing(rc);
+	rc = read_living(out, repo_dir, id);
+	if (rc <= 0)
+		return rc;
 	workspace = realpath(out->workspace, NULL);
-	return workspace && !strcmp(workspace, where->top);
+	if (!workspace)
+		return none_unless_passing(ews_error_os("cannot look at '%s'", out->workspace));
+	return !strcmp(workspace, where->top);
 }
 
 /*
@@ -171,92 +189,99 @@ static bool is_here(const struct ews_state *state, const char *store, const stru
 	const char *below = ews_str_after(state->git_dir, store);
 	EWS_CLEANUP(free) char *git_dir = ews_strfmt("%s%s", where->common_dir, below ? below : "");
 	EWS_CLEANUP(fd) int fd = -1;
+	int rc;
 
 	if (strcmp(state->method, "in-place") != 0 || !below || strcmp(git_dir, where->git_dir) != 0)
 		return false;
 	fd = ews_dir_open(where->git_dir);
-	if (fd < 0)
+	rc = fd < 0 ? fd : ews_linked_is_another(fd, state->worktree_mark, state->created_s);
+	if (rc < 0)
 		ews_error_clear();
-	return fd < 0 || ews_linked_is_another(fd, state->worktree_mark, state->created_s) <= 0;
+	return rc <= 0;
 }
 
-/* Reads the state of a session among those below `repo_dir` that works here itself; false when there is none. */
-static bool find_in_place(struct ews_state *out, const char *repo_dir, const char *store, const struct where *where)
+/* Reads the state of a session among those below `repo_dir` that works here itself. Returns 1, or 0 when there is none. */
+static int find_in_place(struct ews_state *out, const char *repo_dir, const char *store, const struct where *where)
 {
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	EWS_CLEANUP(free) char *sessions = ews_path_join(repo_dir, "sessions");
 	EWS_CLEANUP(fd) int fd = ews_dir_open(sessions);
-	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
-	bool found = false;
+	ssize_t n = fd < 0 ? fd : ews_dir_names_read(&names, fd);
+	int rc = n < 0 ? none_unless_passing((int)n) : 0;
 
-	for (ssize_t i = 0; i < n && !found; i++) {
+	for (ssize_t i = 0; i < n && rc == 0; i++) {
 		EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
 
-		found = read_living(&state, repo_dir, names.items[i].name) && is_here(&state, store, where);
-		if (found) {
+		rc = read_living(&state, repo_dir, names.items[i].name);
+		if (rc > 0)
+			rc = is_here(&state, store, where);
+		if (rc > 0) {
 			*out = state;
 			state = (struct ews_state)EWS_STATE_INIT;
 		}
 	}
-	ews_error_clear();
-	return found;
+	return rc;
 }
 
 /* Has the repository the session's base? */
-static bool has_base(const struct where *where, const char *id)
+static int has_base(const struct where *where, const char *id)
 {
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", id);
 	EWS_CLEANUP(free) char *line = ews_strfmt(" %s\n", ref);
 	EWS_CLEANUP(fd) int fd = ews_dir_open(where->common_dir);
 	EWS_CLEANUP(buf) struct ews_buf packed = EWS_BUF_INIT;
-	bool has = fd >= 0 && (faccessat(fd, ref, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
-			       (ews_packed_refs_read(&packed, fd, ref) == 0 && strstr(packed.ptr, line)));
+	int rc = fd < 0 ? fd : ews_file_is_there(fd, ref);
 
-	ews_error_clear();
-	return has;
+	if (rc == 0)
+		rc = ews_packed_refs_read(&packed, fd, ref);
+	if (rc < 0)
+		return none_unless_passing(rc);
+	return rc > 0 || strstr(packed.ptr, line);
 }
 
 /* One that home doesn't know may have been moved: its sessions have not followed yet, and they work here all the same. */
-static bool find_moved(struct ews_state *out, const char *home, const struct where *where)
+static int find_moved(struct ews_state *out, const char *home, const struct where *where)
 {
 	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;
-	bool found = false;
+	int rc = ews_home_projects(&projects, home);
 
-	if (ews_home_projects(&projects, home) < 0)
-		ews_error_clear();
-	for (size_t i = 0; i < projects.n && !found; i++) {
+	if (rc < 0)
+		rc = none_unless_passing(rc);
+	for (size_t i = 0; i < projects.n && rc == 0; i++) {
 		const struct ews_home_project *project = &projects.items[i];
 		EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
 
 		if (project->problem ||
 		    !(project->leads_to ? !strcmp(project->leads_to, where->common_dir) : project->is_gone))
 			continue;
-		found = find_in_place(&state, project->dir, project->store, where) && has_base(where, state.id);
-		if (found) {
+		rc = find_in_place(&state, project->dir, project->store, where);
+		if (rc > 0)
+			rc = has_base(where, state.id);
+		if (rc > 0) {
 			*out = state;
 			state = (struct ews_state)EWS_STATE_INIT;
 		}
 	}
-	return found;
+	return rc;
 }
 
-static bool is_used_in_place(struct ews_state *out, const char *home, const struct where *where)
+static int is_used_in_place(struct ews_state *out, const char *home, const struct where *where)
 {
 	EWS_CLEANUP(free) char *repo_dir = NULL;
-	bool is_known = ews_home_find_repo_dir(&repo_dir, home, where->common_dir) == 0;
-	bool found;
+	int rc = ews_home_find_repo_dir(&repo_dir, home, where->common_dir);
 
-	ews_error_clear();
-	found = is_known ? find_in_place(out, repo_dir, where->common_dir, where) : find_moved(out, home, where);
-	if (!found)
-		return false;
+	if (rc < 0 && none_unless_passing(rc) < 0)
+		return rc;
+	rc = rc < 0 ? find_moved(out, home, where) : find_in_place(out, repo_dir, where->common_dir, where);
+	if (rc <= 0)
+		return rc;
 	free(out->git_dir);
 	out->git_dir = ews_strdup(where->git_dir);
 	if (where->top) {
 		free(out->project);
 		out->project = ews_strdup(where->top);
 	}
-	return true;
+	return 1;
 }
 
 static bool read_bool(const struct ews_config *config, const char *name)
@@ -317,31 +342,43 @@ static bool is_let(const struct ews_state *state, const char *home, const struct
 	return ask->leave == LEAVE_COMMIT && !read_bool(config, "qe.git_guard.block_commit");
 }
 
-int ews_stop_ask(char **out, const char *home, const char *cwd, const char *hook)
+static int ask_places(char **out, const char *home, const char *cwd, const struct asked *ask)
 {
 	EWS_CLEANUP(where) struct where where = { NULL, NULL, NULL, NULL };
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
-	const struct asked *ask = find(hook);
+	int rc = find_where(&where, cwd);
 
-	if (!ask || !find_where(&where, cwd))
-		return 0;
-	if (is_workspace(&state, home, &where)) {
-		if (is_let(&state, home, ask))
+	if (rc <= 0)
+		return rc;
+	rc = is_workspace(&state, home, &where);
+	if (rc < 0)
+		return rc;
+	if (rc > 0 || where.locked_by) {
+		if (rc > 0 && is_let(&state, home, ask))
 			return 0;
 		*out = ews_strfmt("git ews: blocked: %s (this is the workspace of session '%s'); use: git ews diff",
-				  ask->what, state.id);
-		return 1;
-	}
-	if (where.locked_by) {
-		*out = ews_strfmt("git ews: blocked: %s (this is the workspace of session '%s'); use: git ews diff",
-				  ask->what, where.locked_by);
+				  ask->what, rc > 0 ? state.id : where.locked_by);
 		return 1;
 	}
 	ews_state_release(&state);
 	state = (struct ews_state)EWS_STATE_INIT;
-	if (!is_used_in_place(&state, home, &where) || is_let(&state, home, ask))
-		return 0;
+	rc = is_used_in_place(&state, home, &where);
+	if (rc <= 0 || is_let(&state, home, ask))
+		return rc < 0 ? rc : 0;
 	*out = ews_strfmt("git ews: blocked: %s (session '%s' works in place here); use: git ews end %s", ask->what,
 			  state.id, state.id);
+	return 1;
+}
+
+int ews_stop_ask(char **out, const char *home, const char *cwd, const char *hook)
+{
+	const struct asked *ask = find(hook);
+	int rc = ask ? ask_places(out, home, cwd, ask) : 0;
+
+	if (rc >= 0)
+		return rc;
+	*out = ews_strfmt("git ews: blocked: %s (cannot tell whether a session works here: %s); try again",
+			  ask->what, ews_error_message());
+	ews_error_clear();
 	return 1;
 }

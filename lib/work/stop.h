@@ -18,6 +18,7 @@ bool ews_stop_is_asked_by(const char *hook);
 /*
  * May the command go on that runs `hook`, with `cwd` and the environment as git gives them to a hook? Gives 0, or 1 and a
  * sentence that says why not. Sessions are looked for below `home`; a linked worktree is known by its entry, too.
+ * Where a look failed that another time may not, a session may work there: the command is stopped.
  */
 int ews_stop_ask(char **out, const char *home, const char *cwd, const char *hook);
 
