@@ -180,12 +180,17 @@ test_expect_success 'P2: a list that another version wrote is not said to be los
 '
 
 test_expect_success STRACE 'P2: one that can not be read just now is not lost: no verb goes on without it, and nothing has moved' '
-	start_ws listless && id=$(basename "$ws") && list=${HOME:?}/.superqode/working/listless/sessions/${id:?}/ignored && snap=$(git -C listless ews snapshot create "$id") && echo new >>"${ws:?}/notes" && "$EWS_SRC/t/lister" -x .git "$ws" >before && for fault in "read EIO $list" "openat EMFILE ignored"; do
+	start_ws listless && id=$(basename "$ws") && list=${HOME:?}/.superqode/working/listless/sessions/${id:?}/ignored && snap=$(git -C listless ews snapshot create "$id") && echo new >>"${ws:?}/notes" && "$EWS_SRC/t/lister" -x .git "$ws" >before && for fault in "openat ENFILE ignored" "openat EMFILE ignored"; do
 		call=${fault%% *} && error=${fault#* } && error=${error%% *} && at=${fault#* * } && for verb in "revert --to $snap" revert "snapshot create" end; do
 			test_expect_code 128 test_strace trace -P "$at" -e trace=$call -e inject=$call:error=$error git -C listless ews $verb "$id" 2>err && test_grep INJECTED trace && test_grep "^error: cannot read the list of ignored files that came along: " err && "$EWS_SRC/t/lister" -x .git "$ws" >after && test_cmp before after || { echo >&2 "$fault: $verb"; return 1; }
 		done || return 1
 	done && git -C listless ews revert --to "$snap" "$id" >out 2>err && test_grep ! "moved to trash\|is lost" err && test_path_is_file "${ws:?}/prog" &&
-	test_expect_code 128 test_strace trace -P ignored -e trace=openat -e inject=openat:error=EIO git -C listless ews undo "$id" 2>err && test_grep "^error: cannot read the list" err && test_path_is_file "${ws:?}/prog" && git -C listless ews undo "$id" && test_grep new "${ws:?}/notes" && git -C listless ews end "$id"
+	test_expect_code 128 test_strace trace -P ignored -e trace=openat -e inject=openat:error=EMFILE git -C listless ews undo "$id" 2>err && test_grep "^error: cannot read the list" err && test_path_is_file "${ws:?}/prog" && git -C listless ews undo "$id" && test_grep new "${ws:?}/notes" && git -C listless ews end "$id"
+'
+
+test_expect_success STRACE 'P2: one that the disk does not give is as good as lost' '
+	start_ws listless && id=$(basename "$ws") && list=${HOME:?}/.superqode/working/listless/sessions/${id:?}/ignored && echo new >>"${ws:?}/notes" &&
+	test_strace trace -P "$list" -e trace=read,pread64,mmap -e inject=read,pread64,mmap:error=EIO git -C listless ews revert "$id" >out 2>err && test_grep INJECTED trace && test_grep "not looked at: prog (ignored, the list" err && git -C listless ews end "$id"
 '
 
 test_expect_success 'P2: of one that is lost what snapshot and end say that came along stays so' '

@@ -46,10 +46,16 @@ static inline bool ews_errno_is_absent_or_link(int err)
 	return ews_errno_is_absent(err) || err == ELOOP;
 }
 
-/* Does it speak of this moment, and not of what was looked for: no descriptors, no memory, a disk that fails? */
+/* Does it speak of us, and not of what was looked for: no descriptors, no memory? */
+static inline bool ews_errno_is_ours(int err)
+{
+	return err == EMFILE || err == ENFILE || err == ENOMEM;
+}
+
+/* The same, or a disk fails: it may be there. A bad block fails for good, so that what can go on without it should. */
 static inline bool ews_errno_is_passing(int err)
 {
-	return err == EMFILE || err == ENFILE || err == ENOMEM || err == EIO;
+	return ews_errno_is_ours(err) || err == EIO;
 }
 
 /* Set the sentence (printf-like, starts small, no full stop), drop any hint; gives `code` back. */

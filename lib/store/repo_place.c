@@ -48,7 +48,8 @@ static int has_store(const char *dir)
 
 	if (access(common, F_OK) == 0)
 		return 1;
-	return ews_errno_is_passing(errno) ? ews_error_os("cannot look for '%s'", common) : ews_odb_is_common_dir(dir);
+	return ews_errno_is_passing(errno) ? ews_error_os("cannot look for '%s'", common)
+					   : ews_odb_is_common_dir(dir);
 }
 
 /* Does home know the repository at `dir`? */

@@ -119,7 +119,7 @@ static uint8_t why_lost(int err)
 	if (ews_errno_is_absent(err))
 		return LOST_GONE;
 	/* A file on a bad block is named: nobody could save anything else if that ended it. */
-	return err == EMFILE || err == ENFILE || err == ENOMEM ? 0 : EWS_SKIP_UNREADABLE;
+	return ews_errno_is_ours(err) ? 0 : EWS_SKIP_UNREADABLE;
 }
 
 /*
