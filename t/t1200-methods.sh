@@ -200,6 +200,15 @@ test_expect_success 'P2: a config by which git reads no repository, or that of a
 	done && test_grep "x = 1" "${ws:?}/.git/ews/bent/config.1" && git -C "$ws" config user.name agent && git -C "$ws" config extensions.worktreeConfig true && git -C "$ws" config core.repositoryformatversion 1 && cp "${ws:?}/.git/config" his && echo edit >>"${ws:?}/src/main.c" && git -C own ews diff c && git -C own ews revert c && cmp his "${ws:?}/.git/config" && git -C own ews undo c && git -C own ews end c
 '
 
+test_expect_success STRACE 'P2, P8: what can not be read of the repository of a copy just now is not called rewritten, and the settings of the agent stay' '
+	start_ws own --method snapshot u && git -C "$ws" config user.signingkey MINE && git -C "$ws" remote add up /x && cp "${ws:?}/.git/config" his && cp "${ws:?}/.git/objects/info/alternates" borrows && for place in .git .git/objects/info; do
+		for n in 1 2 3 4 5 6 7 8 9 10 11 12 13; do
+			echo edit >>"${ws:?}/src/main.c" && { test_strace trace -P "${ws:?}/$place" -e trace=openat -e inject=openat:error=EMFILE:when=$n "$EWS_BIN/git-ews" -C own revert u >out 2>err || git -C own ews revert u >out || git -C own ews recover u --resume >out; } && test_grep ! "rewritten" err && cmp his "${ws:?}/.git/config" && cmp borrows "${ws:?}/.git/objects/info/alternates" && test_path_is_missing "${ws:?}/.git/ews/bent" || { echo >&2 "$place: $n"; return 1; }
+			test $n -gt 1 || test_grep INJECTED trace || return 1
+		done
+	done && git -C own ews revert u >out && test_grep "Status: Verified" out && git -C own ews end u
+'
+
 test_expect_success 'a core.worktree of a copy that leads to the directory itself is no other one, and stays' '
 	start_ws own --method snapshot t && for to in .. ../ ../src/.. "$ws"; do
 		git config -f "${ws:?}/.git/config" core.worktree "$to" && cp "${ws:?}/.git/config" his && echo edit >>"${ws:?}/src/main.c" && git -C own ews status --json t >out && test_json_missing out ".sessions[0].tampered[0]" && git -C own ews diff --name-only t >out && test_grep "src/main.c" out &&

@@ -40,6 +40,15 @@
 #define LINK_BYTES_MAX (64 * EWS_KIB)
 #define FILE_BYTES_MAX (16 * EWS_MIB)
 
+/* A look that failed at this moment says nothing, and stays the error; whatever else was wrong says that it is not there. */
+static int none_unless_passing(int rc)
+{
+	if (rc == EWS_EIO && ews_errno_is_passing(errno))
+		return rc;
+	ews_error_clear();
+	return 0;
+}
+
 /* Settings that come along: how files are compared, merged and written, and who commits. */
 static const char *const carried[] = {
 	"user.name",
@@ -122,7 +131,7 @@ static int add_settings(struct ews_buf *out, const struct ews_place *place, cons
 	int rc;
 
 	if (access(file, F_OK) < 0)
-		return 0;
+		return none_unless_passing(ews_error_os("cannot look for '%s'", file));
 	ews_strv_add_all(&args, "config", "--file", file, "--no-includes", "-z", "--list", NULL);
 	rc = ews_git_run(&opts, args.items);
 	if (rc != 0)
@@ -276,8 +285,11 @@ static int copy_file(int to_fd, int from_fd, const char *rel)
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(fd) int from = *dir ? ews_dir_open_beneath(from_fd, dir) : dup(from_fd);
 	EWS_CLEANUP(fd) int to = -1;
-	int rc = from < 0 ? EWS_ENOTFOUND : ews_file_read(&text, from, ews_path_base(rel), FILE_BYTES_MAX);
+	int rc;
 
+	if (from < 0)
+		return none_unless_passing(*dir ? from : ews_error_os("cannot open '%s'", rel));
+	rc = ews_file_read(&text, from, ews_path_base(rel), FILE_BYTES_MAX);
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
 		return 0;
@@ -409,40 +421,42 @@ static int open_git(const struct ews_place *place, int workspace_fd)
 	return fd < 0 ? ews_error_os("cannot open the workspace's repository") : fd;
 }
 
-static bool has_our_alternates(const struct ews_place *place, int fd)
+static int has_our_alternates(const struct ews_place *place, int fd)
 {
 	EWS_CLEANUP(free) char *want = format_alternates(place);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(fd) int info = ews_dir_open_beneath(fd, "objects/info");
-	bool has = info >= 0 && faccessat(info, "alternates", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-	bool same = place->copies_objects
-			    ? !has
-			    : info >= 0 && ews_file_read(&text, info, "alternates", LINK_BYTES_MAX) == 0 &&
-				      text.len == strlen(want) && !strcmp(text.ptr, want);
+	int rc = info < 0 ? info : ews_file_is_there(info, "alternates");
 
-	ews_error_clear();
-	return same;
+	if (rc > 0 && !place->copies_objects)
+		rc = ews_file_read(&text, info, "alternates", LINK_BYTES_MAX);
+	if (rc < 0 && none_unless_passing(rc) < 0)
+		return rc;
+	return place->copies_objects ? rc <= 0 : rc == 0 && text.len == strlen(want) && !strcmp(text.ptr, want);
 }
 
 /* With this file git would take another directory for the repository. */
-static bool has_commondir(int fd)
+static int has_commondir(int fd)
 {
-	return faccessat(fd, "commondir", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	int rc = ews_file_is_there(fd, "commondir");
+
+	return rc < 0 ? none_unless_passing(rc) : rc;
 }
 
 /* Else git takes it for no repository, or for that of another directory. What else the agent sets there is his. */
-static bool has_plain_config(const struct ews_place *place, int fd)
+static int has_plain_config(const struct ews_place *place, int fd)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	bool is_read = ews_file_read(&text, fd, CONFIG, FILE_BYTES_MAX) == 0;
+	int rc = ews_file_read(&text, fd, CONFIG, FILE_BYTES_MAX);
 
-	ews_error_clear();
-	return is_read && ews_repo_format_is_plain(text.ptr, text.len, ews_odb_algo(place->odb), fd);
+	return rc < 0 ? none_unless_passing(rc)
+		      : ews_repo_format_is_plain(text.ptr, text.len, ews_odb_algo(place->odb), fd);
 }
 
 static int tampered(struct ews_strv *out, const struct ews_place *place, int workspace_fd)
 {
 	EWS_CLEANUP(fd) int fd = -1;
+	int alternates, commondir, config;
 
 	if (place->is_plain)
 		return 0;
@@ -454,11 +468,16 @@ static int tampered(struct ews_strv *out, const struct ews_place *place, int wor
 		ews_strv_add(out, GIT_DIR);
 		return 0;
 	}
-	if (!has_our_alternates(place, fd))
+	alternates = has_our_alternates(place, fd);
+	commondir = alternates < 0 ? alternates : has_commondir(fd);
+	config = commondir < 0 ? commondir : has_plain_config(place, fd);
+	if (config < 0)
+		return config;
+	if (!alternates)
 		ews_strv_add(out, GIT_DIR "/" ALTERNATES);
-	if (has_commondir(fd))
+	if (commondir)
 		ews_strv_add(out, GIT_DIR "/commondir");
-	if (!has_plain_config(place, fd))
+	if (!config)
 		ews_strv_add(out, EWS_METHOD_CONFIG);
 	return 0;
 }
@@ -495,29 +514,37 @@ static int put_away(const struct ews_place *place, int fd, const char *rel)
 
 static int repair_config(const struct ews_place *place, int fd, const struct ews_gitstate *state)
 {
-	int rc = ews_file_is_there(fd, CONFIG) == 1 ? put_away(place, fd, CONFIG) : 0;
+	int rc = ews_file_is_there(fd, CONFIG);
 
+	if (rc > 0)
+		rc = put_away(place, fd, CONFIG);
 	return rc < 0 ? rc : write_config(place, fd, state);
 }
 
 static int repair(const struct ews_place *place, int workspace_fd, const struct ews_gitstate *state)
 {
 	EWS_CLEANUP(fd) int fd = -1;
-	int rc = 0;
+	int rc;
 
 	if (place->is_plain)
 		return 0;
-	if (faccessat(workspace_fd, GIT_DIR, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-		return prepare(place, workspace_fd, state);
+	rc = ews_file_is_there(workspace_fd, GIT_DIR);
+	if (rc <= 0)
+		return rc < 0 ? rc : prepare(place, workspace_fd, state);
 	fd = open_git(place, workspace_fd);
 	if (fd < 0)
 		return fd;
-	if (has_commondir(fd))
+	rc = has_commondir(fd);
+	if (rc > 0)
 		rc = put_away(place, fd, "commondir");
-	if (rc == 0 && !has_plain_config(place, fd))
+	if (rc == 0)
+		rc = has_plain_config(place, fd);
+	if (rc == 0)
 		rc = repair_config(place, fd, state);
-	if (rc < 0 || has_our_alternates(place, fd))
-		return rc;
+	if (rc >= 0)
+		rc = has_our_alternates(place, fd);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
 	if (place->copies_objects)
 		return put_away(place, fd, ALTERNATES);
 	rc = ews_dir_make(fd, "objects/info", 0777);
@@ -527,14 +554,15 @@ static int repair(const struct ews_place *place, int workspace_fd, const struct 
 static int follow(const struct ews_place *place, int workspace_fd, const char *was)
 {
 	EWS_CLEANUP(fd) int fd = openat(workspace_fd, GIT_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	EWS_CLEANUP(fd) int info = fd < 0 ? -1 : ews_dir_open_beneath(fd, "objects/info");
+	EWS_CLEANUP(fd)
+	int info = fd < 0 ? ews_error_os("cannot open '" GIT_DIR "'") : ews_dir_open_beneath(fd, "objects/info");
 	EWS_CLEANUP(free) char *want = ews_strfmt("%s/objects\n", was);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	bool is_ours = info >= 0 && ews_file_read(&text, info, "alternates", LINK_BYTES_MAX) == 0 &&
-		       text.len == strlen(want) && !strcmp(text.ptr, want);
+	int rc = info < 0 ? info : ews_file_read(&text, info, "alternates", LINK_BYTES_MAX);
 
-	ews_error_clear();
-	return is_ours ? write_alternates(place, fd) : 0;
+	if (rc < 0)
+		return none_unless_passing(rc);
+	return text.len == strlen(want) && !strcmp(text.ptr, want) ? write_alternates(place, fd) : 0;
 }
 
 const struct ews_method ews_method_snapshot = {
