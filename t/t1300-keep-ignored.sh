@@ -213,7 +213,7 @@ test_expect_success 'P4: what a revert left where it is nobody has changed since
 test_expect_success STRACE 'P2, P8: who can not read a .gitignore just now says so: what it ignores is neither captured nor applied nor published, and no epoch goes up' '
 	test_repo unread && echo /out/ >unread/.gitignore && git -C unread add .gitignore && git -C unread commit -qm rules && mkdir unread/out && echo built >unread/out/w && for verb in "start x --keep-ignored=no" "start w --keep-ignored" "snapshot create w" "apply w -- run.sh out" "end w" "revert w"; do
 		for error in EMFILE EIO; do test_expect_code 128 test_strace trace -P .gitignore -e trace=openat -e inject=openat:error=$error git -C unread ews $verb >out 2>err && test_grep INJECTED trace && test_grep "cannot open .\.gitignore.: " err || { echo >&2 "$verb"; return 1; }; done &&
-		case $verb in "start w"*) start_ws unread --keep-ignored w && echo agent >>"${ws:?}/run.sh" || return 1 ;; esac
+		case $verb in "start w"*) start_ws unread --keep-ignored w && echo agent >>"${ws:?}/run.sh" && echo "who finds a new name walks" >"${ws:?}/new" || return 1 ;; esac
 	done && test_expect_code 128 test_strace trace -P "${ws:?}/.gitignore" -e trace=read -e inject=read:error=EIO git -C unread ews snapshot create w 2>err && test_grep INJECTED trace && git -C unread ews list >out && test_line_count = 1 out && git -C unread ews snapshot list w >out && test_line_count = 1 out && test_grep agent "${ws:?}/run.sh" && test_must_fail grep agent unread/run.sh && git -C unread ews apply w 2>err && test_grep ! stale err && git -C unread ews end w
 '
 
