@@ -615,6 +615,7 @@ test_expect_success USERS 'P4: nor has anybody changed it since, says the undo; 
 
 test_expect_success IMMUTABLE 'P4: nor what the revert could not reach' '
 	new_workspace reach && test_when_finished "chattr -f -i \"${ws:?}/stays\" || :" && echo new >"${ws:?}/stays" && chattr +i "${ws:?}/stays" && test_expect_code 1 git -C p ews revert reach && test_expect_code 0 git -C p ews undo reach 2>err && test_grep ! "changed since" err && echo new | test_cmp - "${ws:?}/stays"
+'
 
 # And of one that was not synced whole.
 spoil_object() {
