@@ -160,6 +160,14 @@ void ews_error_clear(void)
 	slot.wants_descriptors = false;
 }
 
+int ews_error_if_passing(int rc)
+{
+	if (rc == EWS_EIO && ews_errno_is_passing(errno))
+		return rc;
+	ews_error_clear();
+	return 0;
+}
+
 void ews_error_save(struct ews_error_saved *out)
 {
 	out->code = slot.code;

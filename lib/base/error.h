@@ -81,6 +81,11 @@ const char *ews_error_hint_text(void);
 /* Is it, whatever was said of it since, that no descriptor was left (EMFILE, ENFILE)? That tells nothing of what was looked for. */
 bool ews_error_wants_descriptors(void);
 void ews_error_clear(void);
+/*
+ * A look for what need not be there failed with `rc`, and errno tells why: where it speaks of this moment (ews_errno_is_passing()) the error
+ * stays, and `rc` is given back. Anything else says that there is nothing to be had: 0, and no error.
+ */
+int ews_error_if_passing(int rc);
 
 /* Carry an error from one thread to another: save in the worker, restore at home. */
 struct ews_error_saved {

@@ -420,11 +420,9 @@ static int read_sparse(struct ews_gitstate *out, int git_fd)
 	EWS_CLEANUP(fd) int info = ews_dir_open_beneath(git_fd, INFO);
 	int rc = info < 0 ? info : ews_file_read(&data, info, EWS_GITSTATE_SPARSE, FILE_BYTES_MAX);
 
-	if (rc == EWS_EIO && ews_errno_is_passing(errno))
-		return rc;
-	if (rc == 0)
-		ews_gitstate_set_file(out, EWS_GITSTATE_SPARSE, data.ptr, data.len);
-	ews_error_clear();
+	if (rc < 0)
+		return ews_error_if_passing(rc);
+	ews_gitstate_set_file(out, EWS_GITSTATE_SPARSE, data.ptr, data.len);
 	return 0;
 }
 

@@ -8,7 +8,6 @@
  */
 #include "store/ignore.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -388,10 +387,7 @@ int ews_ignore_read(struct ews_buf *out, int dir_fd, const char *path)
 {
 	int rc = ews_file_read(out, dir_fd, path, EWS_IGNORE_BYTES_MAX);
 
-	if (rc == EWS_EIO && ews_errno_is_passing(errno))
-		return rc;
-	ews_error_clear();
-	return 0;
+	return rc < 0 ? ews_error_if_passing(rc) : 0;
 }
 
 bool ews_ignore_match(const struct ews_ignore *rules, const char *path, bool is_dir)

@@ -495,10 +495,9 @@ static int find_last(uint64_t *last, char second[SECOND_LEN + 1], int repo_fd, c
 			break;
 		rc = ews_step_read(&old, repo_fd, id);
 		/* That of one that can't be read just now may be the last, and two of one sequence are undone the wrong way round. */
-		if (rc == EWS_EIO && ews_errno_is_passing(errno))
+		if (rc < 0 && ews_error_if_passing(rc) < 0)
 			return rc;
 		/* For any other reason it doesn't stand in the way of a new one. */
-		ews_error_clear();
 		if (rc < 0)
 			continue;
 		n_read++;

@@ -35,10 +35,7 @@ static int has_head(const char *dir)
 	EWS_CLEANUP(free) char *head = ews_path_join(dir, "HEAD");
 	int rc = ews_gitfile_is_head(AT_FDCWD, head);
 
-	if (rc >= 0 || ews_errno_is_passing(errno))
-		return rc;
-	ews_error_clear();
-	return 0;
+	return rc < 0 ? ews_error_if_passing(rc) : rc;
 }
 
 /* Has `dir` what a git directory has besides HEAD: objects and refs, of its own or common ones? 1, 0, or an error. */

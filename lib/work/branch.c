@@ -224,12 +224,6 @@ static void release_result(struct result *result)
 
 EWS_CLEANUP_DEFINE(result, struct result, release_result)
 
-/* By `rc`, does nobody know any more what was asked for? What can't be read now may be known the next time. */
-static bool is_gone(int rc)
-{
-	return rc == EWS_ENOTFOUND || rc == EWS_EDAMAGED;
-}
-
 /* Let `base` be what the session began with, all of it; nothing where nobody knows that any more. */
 static int read_base(struct result *result)
 {
@@ -242,7 +236,7 @@ static int read_base(struct result *result)
 	rc = ews_snapshot_find(&base, repo, result->session->state.base_snapshot);
 	if (rc == 0)
 		rc = ews_snapshot_content(&result->base, repo, &base);
-	if (rc < 0 && !is_gone(rc))
+	if (rc < 0 && !ews_odb_has_lost(rc))
 		return rc;
 	ews_error_clear();
 	result->has_base = true;
@@ -256,7 +250,7 @@ static int read_base_index(struct ews_index *out, struct result *result)
 
 	if (rc == 0 && result->base.git.has_index)
 		rc = ews_index_parse_state(out, &result->base.git, ews_odb_algo(result->odb));
-	if (!is_gone(rc))
+	if (!ews_odb_has_lost(rc))
 		return rc;
 	ews_error_clear();
 	return 0;

@@ -40,15 +40,6 @@
 #define LINK_BYTES_MAX (64 * EWS_KIB)
 #define FILE_BYTES_MAX (16 * EWS_MIB)
 
-/* A look that failed at this moment says nothing, and stays the error; whatever else was wrong says that it is not there. */
-static int none_unless_passing(int rc)
-{
-	if (rc == EWS_EIO && ews_errno_is_passing(errno))
-		return rc;
-	ews_error_clear();
-	return 0;
-}
-
 /* Settings that come along: how files are compared, merged and written, and who commits. */
 static const char *const carried[] = {
 	"user.name",
@@ -131,7 +122,7 @@ static int add_settings(struct ews_buf *out, const struct ews_place *place, cons
 	int rc;
 
 	if (access(file, F_OK) < 0)
-		return none_unless_passing(ews_error_os("cannot look for '%s'", file));
+		return ews_error_if_passing(ews_error_os("cannot look for '%s'", file));
 	ews_strv_add_all(&args, "config", "--file", file, "--no-includes", "-z", "--list", NULL);
 	rc = ews_git_run(&opts, args.items);
 	if (rc != 0)
@@ -288,7 +279,7 @@ static int copy_file(int to_fd, int from_fd, const char *rel)
 	int rc;
 
 	if (from < 0)
-		return none_unless_passing(*dir ? from : ews_error_os("cannot open '%s'", rel));
+		return ews_error_if_passing(*dir ? from : ews_error_os("cannot open '%s'", rel));
 	rc = ews_file_read(&text, from, ews_path_base(rel), FILE_BYTES_MAX);
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
@@ -430,7 +421,7 @@ static int has_our_alternates(const struct ews_place *place, int fd)
 
 	if (rc > 0 && !place->copies_objects)
 		rc = ews_file_read(&text, info, "alternates", LINK_BYTES_MAX);
-	if (rc < 0 && none_unless_passing(rc) < 0)
+	if (rc < 0 && ews_error_if_passing(rc) < 0)
 		return rc;
 	return place->copies_objects ? rc <= 0 : rc == 0 && text.len == strlen(want) && !strcmp(text.ptr, want);
 }
@@ -440,7 +431,7 @@ static int has_commondir(int fd)
 {
 	int rc = ews_file_is_there(fd, "commondir");
 
-	return rc < 0 ? none_unless_passing(rc) : rc;
+	return rc < 0 ? ews_error_if_passing(rc) : rc;
 }
 
 /* Else git takes it for no repository, or for that of another directory. What else the agent sets there is his. */
@@ -449,7 +440,7 @@ static int has_plain_config(const struct ews_place *place, int fd)
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	int rc = ews_file_read(&text, fd, CONFIG, FILE_BYTES_MAX);
 
-	return rc < 0 ? none_unless_passing(rc)
+	return rc < 0 ? ews_error_if_passing(rc)
 		      : ews_repo_format_is_plain(text.ptr, text.len, ews_odb_algo(place->odb), fd);
 }
 
@@ -561,7 +552,7 @@ static int follow(const struct ews_place *place, int workspace_fd, const char *w
 	int rc = info < 0 ? info : ews_file_read(&text, info, "alternates", LINK_BYTES_MAX);
 
 	if (rc < 0)
-		return none_unless_passing(rc);
+		return ews_error_if_passing(rc);
 	return text.len == strlen(want) && !strcmp(text.ptr, want) ? write_alternates(place, fd) : 0;
 }
 

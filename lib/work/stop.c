@@ -77,15 +77,6 @@ static void release_where(struct where *where)
 
 EWS_CLEANUP_DEFINE(where, struct where, release_where)
 
-/* A look that failed at this moment says nothing, and stays the error; whatever else was wrong says that there is none. */
-static int none_unless_passing(int rc)
-{
-	if (rc == EWS_EIO && ews_errno_is_passing(errno))
-		return rc;
-	ews_error_clear();
-	return 0;
-}
-
 /* The text of `dir`/`name` behind `head`, without its line's end; NULL when there is none. */
 static int read_line(char **out, const char *dir, const char *name, const char *head)
 {
@@ -95,7 +86,7 @@ static int read_line(char **out, const char *dir, const char *name, const char *
 	int rc = ews_file_read(&text, AT_FDCWD, path, LINK_BYTES_MAX);
 
 	if (rc < 0)
-		return none_unless_passing(rc);
+		return ews_error_if_passing(rc);
 	ews_buf_rtrim(&text);
 	rest = ews_str_after(text.ptr, head);
 	*out = rest ? ews_strdup(rest) : NULL;
@@ -134,7 +125,7 @@ static int find_where(struct where *out, const char *cwd)
 
 	out->git_dir = find_git_dir(cwd);
 	if (!out->git_dir)
-		return none_unless_passing(ews_error_os("cannot find the git directory"));
+		return ews_error_if_passing(ews_error_os("cannot find the git directory"));
 	rc = read_line(&common, out->git_dir, "commondir", "");
 	if (rc == 0 && common)
 		rc = read_line(&link, out->git_dir, "gitdir", "");
@@ -146,10 +137,10 @@ static int find_where(struct where *out, const char *cwd)
 		link = ews_strdup(out->git_dir);
 	top = link ? ews_path_dir(link) : NULL;
 	out->top = top ? realpath(top, NULL) : NULL;
-	if (top && !out->top && none_unless_passing(ews_error_os("cannot look at '%s'", top)) < 0)
+	if (top && !out->top && ews_error_if_passing(ews_error_os("cannot look at '%s'", top)) < 0)
 		return EWS_EIO;
 	out->common_dir = real_from(out->git_dir, common ? common : ".");
-	return out->common_dir ? 1 : none_unless_passing(ews_error_os("cannot look at '%s'", out->git_dir));
+	return out->common_dir ? 1 : ews_error_if_passing(ews_error_os("cannot look at '%s'", out->git_dir));
 }
 
 /* Reads the state of session `id` below `repo_dir`. Returns 1, or 0 when it has ended, or says nothing. */
@@ -159,7 +150,7 @@ static int read_living(struct ews_state *out, const char *repo_dir, const char *
 	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
 	int rc = fd < 0 ? fd : ews_state_read(out, fd);
 
-	return rc < 0 ? none_unless_passing(rc) : out->state != EWS_STATE_ENDED;
+	return rc < 0 ? ews_error_if_passing(rc) : out->state != EWS_STATE_ENDED;
 }
 
 static int is_workspace(struct ews_state *out, const char *home, const struct where *where)
@@ -170,13 +161,13 @@ static int is_workspace(struct ews_state *out, const char *home, const struct wh
 	int rc = where->top ? ews_home_find_workspace(&repo_dir, &id, home, where->top) : EWS_ENOTFOUND;
 
 	if (rc < 0)
-		return none_unless_passing(rc);
+		return ews_error_if_passing(rc);
 	rc = read_living(out, repo_dir, id);
 	if (rc <= 0)
 		return rc;
 	workspace = realpath(out->workspace, NULL);
 	if (!workspace)
-		return none_unless_passing(ews_error_os("cannot look at '%s'", out->workspace));
+		return ews_error_if_passing(ews_error_os("cannot look at '%s'", out->workspace));
 	return !strcmp(workspace, where->top);
 }
 
@@ -207,7 +198,7 @@ static int find_in_place(struct ews_state *out, const char *repo_dir, const char
 	EWS_CLEANUP(free) char *sessions = ews_path_join(repo_dir, "sessions");
 	EWS_CLEANUP(fd) int fd = ews_dir_open(sessions);
 	ssize_t n = fd < 0 ? fd : ews_dir_names_read(&names, fd);
-	int rc = n < 0 ? none_unless_passing((int)n) : 0;
+	int rc = n < 0 ? ews_error_if_passing((int)n) : 0;
 
 	for (ssize_t i = 0; i < n && rc == 0; i++) {
 		EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
@@ -235,7 +226,7 @@ static int has_base(const struct where *where, const char *id)
 	if (rc == 0)
 		rc = ews_packed_refs_read(&packed, fd, ref);
 	if (rc < 0)
-		return none_unless_passing(rc);
+		return ews_error_if_passing(rc);
 	return rc > 0 || strstr(packed.ptr, line);
 }
 
@@ -246,7 +237,7 @@ static int find_moved(struct ews_state *out, const char *home, const struct wher
 	int rc = ews_home_projects(&projects, home);
 
 	if (rc < 0)
-		rc = none_unless_passing(rc);
+		rc = ews_error_if_passing(rc);
 	for (size_t i = 0; i < projects.n && rc == 0; i++) {
 		const struct ews_home_project *project = &projects.items[i];
 		EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
@@ -270,7 +261,7 @@ static int is_used_in_place(struct ews_state *out, const char *home, const struc
 	EWS_CLEANUP(free) char *repo_dir = NULL;
 	int rc = ews_home_find_repo_dir(&repo_dir, home, where->common_dir);
 
-	if (rc < 0 && none_unless_passing(rc) < 0)
+	if (rc < 0 && ews_error_if_passing(rc) < 0)
 		return rc;
 	rc = rc < 0 ? find_moved(out, home, where) : find_in_place(out, repo_dir, where->common_dir, where);
 	if (rc <= 0)
