@@ -88,7 +88,7 @@ test_expect_success 'the name of a file is unique in the tree' '
 
 test_expect_success 'one room knows libgit2' '
 	grep -l -e "#include <git2" -e "#include \"store/odb_libgit2.h" "$EWS_SRC"/git-ews.c house/lib/*/*.[ch] >rooms &&
-	printf "house/lib/store/%s\n" odb_libgit2.c odb_libgit2.h odb_libgit2_config.c odb_libgit2_lines.c odb_libgit2_merge.c odb_libgit2_refs.c >want &&
+	printf "house/lib/store/%s\n" odb_libgit2.c odb_libgit2.h odb_libgit2_config.c odb_libgit2_guard.c odb_libgit2_lines.c odb_libgit2_merge.c odb_libgit2_refs.c >want &&
 	test_cmp want rooms
 '
 

@@ -403,18 +403,25 @@ bool ews_odb_still_has(struct ews_odb *odb, const struct ews_oid *oid)
 	return ews_odb_has(odb, oid);
 }
 
-bool ews_odb_is_sound(struct ews_odb *odb, const struct ews_oid *oid)
+int ews_odb_check_loose(const struct ews_odb *odb, const struct ews_oid *oid)
 {
 	EWS_CLEANUP(strv) struct ews_strv dirs = EWS_STRV_INIT;
-	int rc;
+	int rc = ews_loose_check_stream(ews_odb_write_dir(odb), oid);
 
-	if (odb->ops->has_packed && odb->ops->has_packed(odb, oid))
-		return true;
-	rc = ews_loose_check_stream(ews_odb_write_dir(odb), oid);
 	if (rc == EWS_ENOTFOUND)
 		ews_object_dirs_add(&dirs, ews_odb_write_dir(odb));
 	for (size_t i = 1; i < dirs.n && rc == EWS_ENOTFOUND; i++)
 		rc = ews_loose_check_stream(dirs.items[i], oid);
+	return rc;
+}
+
+bool ews_odb_is_sound(struct ews_odb *odb, const struct ews_oid *oid)
+{
+	int rc;
+
+	if (odb->ops->has_packed && odb->ops->has_packed(odb, oid))
+		return true;
+	rc = ews_odb_check_loose(odb, oid);
 	ews_error_clear();
 	return rc == 0 || rc == EWS_ENOTFOUND;
 }

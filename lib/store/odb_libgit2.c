@@ -1,8 +1,8 @@
 /*
  * The store through libgit2: objects, refs and revisions of SHA-1 repositories.
  *
- * This, odb_libgit2_refs.c, odb_libgit2_config.c, odb_libgit2_lines.c and odb_libgit2_merge.c are the one room that includes
- * git2.h.
+ * This, odb_libgit2_refs.c, odb_libgit2_config.c, odb_libgit2_guard.c, odb_libgit2_lines.c and odb_libgit2_merge.c are the one room
+ * that includes git2.h.
  *
  * libgit2 locks its caches when a handle is shared, so that each thread that
  * reads borrows an object database of its own. Refs, revisions and config go
@@ -17,6 +17,7 @@
  * - It keeps all of a pack and its index mapped that was ever touched, and inflates into a buffer that is made for each
  *   object; and to load it takes longer than most verbs do. So what is ordinary is read by store/pack_read and
  *   store/loose_read, and what those leave by libgit2.
+ * - Of a loose object that was cut short it waits for the rest for ever: see odb_libgit2_guard.c.
  * - It doesn't wait for another process's lock on a ref.
  * - To delete a ref that is packed it writes packed-refs anew from what it has read before it locked that file: what a git that
  *   packs refs put there meanwhile would be lost, with its branches. So git deletes refs.
@@ -74,6 +75,7 @@ struct room {
 	pthread_mutex_t repo_lock;
 	struct ews_odb_format format;
 	git_repository *repo; /* NULL until it is asked for */
+	bool repo_is_guarded; /* so that objects may be read by it */
 };
 
 static void release_object(struct object *object)
@@ -83,6 +85,7 @@ static void release_object(struct object *object)
 }
 
 EWS_CLEANUP_DEFINE(object, struct object, release_object)
+EWS_GIT2_CLEANUP(git_odb)
 EWS_GIT2_CLEANUP(git_odb_object)
 EWS_GIT2_CLEANUP(git_odb_stream)
 
@@ -123,6 +126,22 @@ static int need_repo(struct room *room)
 	return open_repository(&room->repo, room->face.git_dir, &room->format);
 }
 
+/* The same, and let objects be read by it. */
+static int need_guarded_repo(struct room *room)
+{
+	EWS_CLEANUP(git_odb) git_odb *db = NULL;
+	int rc = need_repo(room);
+
+	if (rc < 0 || room->repo_is_guarded)
+		return rc;
+	rc = ews_git2.git_repository_odb(&db, room->repo);
+	if (rc < 0)
+		return ews_libgit2_fail(rc, EWS_EGIT, "cannot open the objects of '%s'", room->face.git_dir);
+	rc = ews_libgit2_guard(db, &room->face);
+	room->repo_is_guarded = rc == 0;
+	return rc;
+}
+
 /* The packs as they are after the last refresh. */
 static struct ews_packs *need_packs(struct room *room)
 {
@@ -160,7 +179,7 @@ static struct reader *borrow_reader(struct room *room)
 static int need_db(struct reader *reader, const struct room *room)
 {
 	unsigned generation = room->generation;
-	git_odb *db = NULL;
+	EWS_CLEANUP(git_odb) git_odb *db = NULL;
 	int rc;
 
 	if (reader->db) {
@@ -176,7 +195,10 @@ static int need_db(struct reader *reader, const struct room *room)
 	rc = ews_git2.git_odb_open(&db, ews_odb_write_dir(&room->face));
 	if (rc < 0)
 		return ews_libgit2_fail(rc, EWS_EGIT, "cannot open '%s'", ews_odb_write_dir(&room->face));
-	reader->db = db;
+	rc = ews_libgit2_guard(db, &room->face);
+	if (rc < 0)
+		return rc;
+	reader->db = ews_steal(&db);
 	reader->generation = generation;
 	return 0;
 }
@@ -461,8 +483,11 @@ static int stream_blob(struct passing *passing, const struct room *room, git_odb
 	git_object_t type;
 	git_oid id;
 	size_t size;
-	int rc, n;
+	int rc = ews_odb_check_loose(&room->face, passing->oid), n;
 
+	if (rc == EWS_EDAMAGED)
+		return rc;
+	ews_error_clear();
 	ews_libgit2_from_oid(&id, passing->oid);
 	if (ews_git2.git_odb_open_rstream(&stream, &size, &type, db, &id) < 0)
 		return 1;
@@ -698,7 +723,7 @@ static int libgit2_resolve(struct ews_oid *out, struct ews_odb *odb, const char 
 	int rc;
 
 	pthread_mutex_lock(&room->repo_lock);
-	rc = need_repo(room);
+	rc = need_guarded_repo(room);
 	if (rc == 0)
 		rc = ews_libgit2_resolve(out, room->repo, spec, want);
 	pthread_mutex_unlock(&room->repo_lock);

@@ -19,15 +19,17 @@
 	F(git_buf_dispose) F(git_config_add_file_ondisk) F(git_config_entry_free) \
 	F(git_config_find_global) F(git_config_find_system) F(git_config_find_xdg) F(git_config_free) \
 	F(git_config_get_bool) F(git_config_get_entry) F(git_config_get_multivar_foreach) \
-	F(git_config_new) F(git_config_parse_path) F(git_diff_buffers) F(git_error_last) F(git_libgit2_init) \
-	F(git_libgit2_opts) F(git_libgit2_version) F(git_merge_file) F(git_merge_file_result_free) \
-	F(git_object_free) F(git_object_id) F(git_object_peel) F(git_odb_free) \
-	F(git_odb_get_backend) F(git_odb_num_backends) F(git_odb_object_data) F(git_odb_object_free) \
+	F(git_config_new) F(git_config_parse_path) F(git_diff_buffers) F(git_error_last) F(git_error_set_str) \
+	F(git_libgit2_init) F(git_libgit2_opts) F(git_libgit2_version) F(git_merge_file) F(git_merge_file_result_free) \
+	F(git_object_free) F(git_object_id) F(git_object_peel) F(git_odb_add_backend) \
+	F(git_odb_free) F(git_odb_get_backend) F(git_odb_num_backends) F(git_odb_object_data) F(git_odb_object_free) \
 	F(git_odb_object_size) F(git_odb_object_type) F(git_odb_open) F(git_odb_open_rstream) \
 	F(git_odb_read) F(git_odb_read_header) F(git_odb_refresh) F(git_odb_stream_free) \
 	F(git_odb_stream_read) F(git_oid_fromraw) F(git_reference_create_matching) F(git_reference_free) \
-	F(git_repository_free) F(git_repository_open_ext) F(git_revparse_single)
+	F(git_repository_free) F(git_repository_odb) F(git_repository_open_ext) F(git_revparse_single)
 /* clang-format on */
+
+struct ews_odb;
 
 struct ews_git2 {
 	EWS_GIT2_FUNCTIONS(EWS_DL_MEMBER)
@@ -53,6 +55,12 @@ __attribute__((format(printf, 3, 4))) int ews_libgit2_fail(int git_rc, enum ews_
 /* Ids of SHA-1. */
 void ews_libgit2_from_oid(git_oid *out, const struct ews_oid *oid);
 void ews_libgit2_to_oid(struct ews_oid *out, const git_oid *oid);
+
+/*
+ * Let `db`, which reads the objects of `odb`, fail for a loose one that is damaged before it reads that: of one that was cut short
+ * libgit2 1.5 waits for the rest for ever. Not where it is asked for a stream: that is the caller's to see. `odb` must outlive it.
+ */
+int ews_libgit2_guard(git_odb *db, const struct ews_odb *odb);
 
 /* As ews_odb_ref_swap(), to an id, but once, without waiting, and not synced. Returns a code of libgit2. */
 int ews_libgit2_try_swap(git_repository *repo, const char *common_dir, const char *name, const struct ews_oid *from,

@@ -125,6 +125,12 @@ int ews_odb_git_ref_drop_all(struct ews_odb *odb, const struct ews_ref *const *r
  */
 int ews_odb_check_readable(const struct ews_odb *odb, const struct ews_oid *oid);
 
+/*
+ * Is the object `oid`, as far as it is loose, in our directory or in one that this borrows from, whole? As
+ * ews_loose_check_stream().
+ */
+int ews_odb_check_loose(const struct ews_odb *odb, const struct ews_oid *oid);
+
 /* Fail with EWS_ENOTFOUND for the object `oid`; with EWS_EIO where what may hold it can't be opened just now. */
 int ews_odb_missing(const struct ews_odb *odb, const struct ews_oid *oid);
 /* Sync the directory that holds or held the ref `name`, or the nearest above it that still stands. */
