@@ -7,6 +7,9 @@
 #define EWS_STORE_ODB_LIBGIT2_H
 
 #include <git2.h>
+#if __has_include(<git2/sys/errors.h>)
+#include <git2/sys/errors.h> /* since libgit2 1.8 who writes a backend has his part of errors.h there */
+#endif
 
 #include "base/cleanup.h"
 #include "base/dl.h"
