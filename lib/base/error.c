@@ -43,7 +43,7 @@ static _Thread_local struct {
 	enum ews_code code;
 	char message[MESSAGE_MAX];
 	char hint[HINT_MAX];
-	bool wants_descriptors;
+	int os_error; /* the errno that said it */
 } slot;
 
 /* The words may quote the sentence that is set, so they are made beside it. */
@@ -85,7 +85,7 @@ int ews_error(enum ews_code code, const char *fmt, ...)
 	va_end(args);
 	set_message(code, words, "");
 	slot.hint[0] = '\0';
-	slot.wants_descriptors = false;
+	slot.os_error = 0;
 	errno = err;
 	return code;
 }
@@ -101,7 +101,7 @@ int ews_error_os(const char *fmt, ...)
 	va_end(args);
 	set_message(code_of_errno(err), words, strerror_r(err, reason, sizeof(reason)));
 	slot.hint[0] = '\0';
-	slot.wants_descriptors = err == EMFILE || err == ENFILE;
+	slot.os_error = err;
 	errno = err;
 	return slot.code;
 }
@@ -147,9 +147,14 @@ const char *ews_error_hint_text(void)
 	return slot.hint;
 }
 
+int ews_error_errno(void)
+{
+	return slot.os_error;
+}
+
 bool ews_error_wants_descriptors(void)
 {
-	return slot.wants_descriptors;
+	return slot.os_error == EMFILE || slot.os_error == ENFILE;
 }
 
 void ews_error_clear(void)
@@ -157,12 +162,12 @@ void ews_error_clear(void)
 	slot.code = EWS_OK;
 	slot.message[0] = '\0';
 	slot.hint[0] = '\0';
-	slot.wants_descriptors = false;
+	slot.os_error = 0;
 }
 
 int ews_error_if_passing(int rc)
 {
-	if (rc == EWS_EIO && ews_errno_is_passing(errno))
+	if (rc == EWS_EIO && ews_errno_is_passing(slot.os_error))
 		return rc;
 	ews_error_clear();
 	return 0;
@@ -173,7 +178,7 @@ void ews_error_save(struct ews_error_saved *out)
 	out->code = slot.code;
 	out->message = strdup(slot.message);
 	out->hint = strdup(slot.hint);
-	out->wants_descriptors = slot.wants_descriptors;
+	out->os_error = slot.os_error;
 }
 
 int ews_error_restore(struct ews_error_saved *saved)
@@ -182,7 +187,7 @@ int ews_error_restore(struct ews_error_saved *saved)
 	slot.code = saved->code;
 	(void)snprintf(slot.message, sizeof(slot.message), "%s", saved->message ? saved->message : "out of memory");
 	(void)snprintf(slot.hint, sizeof(slot.hint), "%s", saved->hint ? saved->hint : "");
-	slot.wants_descriptors = saved->wants_descriptors;
+	slot.os_error = saved->os_error;
 	ews_error_saved_release(saved);
 	return slot.code;
 }

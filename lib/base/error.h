@@ -78,12 +78,14 @@ __attribute__((format(printf, 1, 2))) void ews_error_hint(const char *fmt, ...);
 enum ews_code ews_error_code(void);
 const char *ews_error_message(void);
 const char *ews_error_hint_text(void);
-/* Is it, whatever was said of it since, that no descriptor was left (EMFILE, ENFILE)? That tells nothing of what was looked for. */
+/* Which errno said it, whatever was said of it, or cleaned up, since; 0 where it was none of ews_error_os()'s. */
+int ews_error_errno(void);
+/* Is it that no descriptor was left (EMFILE, ENFILE)? That tells nothing of what was looked for. */
 bool ews_error_wants_descriptors(void);
 void ews_error_clear(void);
 /*
- * A look for what need not be there failed with `rc`, and errno tells why: where it speaks of this moment (ews_errno_is_passing()) the error
- * stays, and `rc` is given back. Anything else says that there is nothing to be had: 0, and no error.
+ * A look for what need not be there failed with `rc`: where its errno speaks of this moment (ews_errno_is_passing()) the error stays,
+ * and `rc` is given back. Anything else says that there is nothing to be had: 0, and no error.
  */
 int ews_error_if_passing(int rc);
 
@@ -92,10 +94,10 @@ struct ews_error_saved {
 	enum ews_code code;
 	char *message;
 	char *hint;
-	bool wants_descriptors;
+	int os_error;
 };
 
-#define EWS_ERROR_SAVED_INIT { EWS_OK, NULL, NULL, false }
+#define EWS_ERROR_SAVED_INIT { EWS_OK, NULL, NULL, 0 }
 
 void ews_error_save(struct ews_error_saved *out);
 /* Make `saved` the error of this thread, release it, give its code back. */

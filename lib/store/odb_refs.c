@@ -145,7 +145,7 @@ static int add_file(const struct listing *l, const char *name)
 		return 0;
 	ref = add(l->out, name);
 	rc = l->names_only ? 1 : read_value(ref, l->common_fd);
-	if (rc < 0 && errno == EACCES) {
+	if (rc < 0 && ews_error_errno() == EACCES) {
 		ews_error_clear();
 		rc = 0;
 	}

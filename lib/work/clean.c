@@ -79,7 +79,7 @@ int64_t ews_clean_idle_s(int repo_fd, const char *id)
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo_fd, rel);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n = fd < 0 ? fd : ews_dir_names_read(&names, fd);
-	bool is_unseen = n < 0 && ews_errno_is_passing(errno);
+	bool is_unseen = n < 0 && ews_errno_is_passing(ews_error_errno());
 	int64_t last_s = 0;
 	struct stat st;
 

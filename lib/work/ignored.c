@@ -574,7 +574,7 @@ int ews_ignored_read(struct ews_entries *out, const struct ews_session *session)
 		return 0;
 	}
 	/* What can't be read just now is not lost: without it those files would be taken for new ones. */
-	if (rc == EWS_EUNSUPPORTED || (rc == EWS_EIO && ews_errno_is_ours(errno)))
+	if (rc == EWS_EUNSUPPORTED || (rc == EWS_EIO && ews_errno_is_ours(ews_error_errno())))
 		return ews_error_wrap("cannot read the list of ignored files that came along");
 	return rc < 0 ? ews_error(EWS_EDAMAGED, "the list of ignored files that came along is lost") : 0;
 }

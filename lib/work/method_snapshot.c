@@ -452,7 +452,7 @@ static int tampered(struct ews_strv *out, const struct ews_place *place, int wor
 	if (place->is_plain)
 		return 0;
 	fd = open_git(place, workspace_fd);
-	if (fd < 0 && fd != EWS_ENOTFOUND && errno != EACCES)
+	if (fd < 0 && fd != EWS_ENOTFOUND && ews_error_errno() != EACCES)
 		return fd;
 	if (fd < 0) {
 		ews_error_clear();

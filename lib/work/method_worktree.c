@@ -356,7 +356,7 @@ static int compare(struct ews_strv *out, int dir_fd, const char *name, char *wan
 	bool is_bent = rc == 0 && (strcmp(text.ptr, want) || text.len != strlen(want));
 
 	free(want);
-	if (rc == EWS_ENOTFOUND || rc == EWS_EDAMAGED || (rc < 0 && errno == EACCES)) {
+	if (rc == EWS_ENOTFOUND || rc == EWS_EDAMAGED || (rc < 0 && ews_error_errno() == EACCES)) {
 		ews_error_clear();
 		is_bent = true;
 		rc = 0;

@@ -74,7 +74,7 @@ int ews_session_ids(struct ews_strv *out, struct ews_repo *repo)
 	if (rc < 0)
 		return rc;
 	fd = ews_dir_open_own(repo->dir_fd, "sessions");
-	if (fd < 0 && errno == ENOENT) {
+	if (fd < 0 && ews_error_errno() == ENOENT) {
 		ews_error_clear();
 		return 0;
 	}

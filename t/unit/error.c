@@ -82,6 +82,33 @@ Test(error, a_saved_error_comes_back_whole)
 	cr_assert_str_eq(ews_error_hint_text(), "again");
 }
 
+Test(error, what_is_cleaned_up_between_does_not_change_why)
+{
+	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+	int rc;
+
+	errno = EMFILE;
+	rc = ews_error_os("cannot open it");
+	ews_error_wrap("cannot start");
+	ews_error_save(&saved);
+	errno = ENOENT; /* of a temporary file that had gone */
+	cr_assert(ews_error_wants_descriptors());
+	cr_assert_eq(ews_error_if_passing(rc), rc);
+	ews_error_clear();
+	cr_assert_not(ews_error_wants_descriptors());
+	rc = ews_error_restore(&saved);
+	cr_assert_eq(ews_error_errno(), EMFILE);
+	cr_assert_eq(ews_error_if_passing(rc), rc);
+
+	errno = EACCES;
+	rc = ews_error_os("cannot open it");
+	errno = EMFILE;
+	cr_assert_eq(ews_error_if_passing(rc), 0);
+	rc = ews_error(EWS_EIO, "it is not as it should be");
+	cr_assert_eq(ews_error_errno(), 0);
+	cr_assert_eq(ews_error_if_passing(rc), 0);
+}
+
 Test(error, a_sentence_that_is_too_long_is_cut)
 {
 	static char text[20000];
