@@ -41,18 +41,35 @@ static bool is_below_file(const struct ews_index *index, const struct ews_index_
 	return false;
 }
 
+static char *path_by_id(const struct ews_oid *oid)
+{
+	char hex[EWS_OID_HEX_MAX];
+
+	return ews_strfmt("extra/%s", ews_oid_hex(hex, oid));
+}
+
 /* Content is filed under the path that it is staged for, or, where a tree can't have that, by its id. */
-static void pin_one(struct ews_entries *pins, const struct ews_index *index, const struct ews_index_entry *ie)
+static char *path_of_staged(const struct ews_index *index, const struct ews_index_entry *ie)
 {
 	EWS_CLEANUP(free) char *path = ews_strfmt("staged/%u/%s", ie->stage, ie->path);
 	struct ews_entry entry = { .path = path, .type = EWS_ENTRY_FILE, .oid = ie->oid };
-	char hex[EWS_OID_HEX_MAX];
 
-	if (!ews_entry_fits_tree(&entry) || is_below_file(index, ie)) {
-		free(path);
-		path = ews_strfmt("extra/%s", ews_oid_hex(hex, &ie->oid));
-	}
-	ews_pins_add(pins, path, EWS_ENTRY_FILE, &ie->oid);
+	return !ews_entry_fits_tree(&entry) || is_below_file(index, ie) ? path_by_id(&ie->oid) : ews_steal(&path);
+}
+
+/*
+ * Pin the content `oid` as `path` where it is there; `are_there` becomes false when it is not, and may come yet. What can't be
+ * read now is not nothing.
+ */
+static int pin_if_there(bool *are_there, struct ews_entries *pins, struct ews_repo *repo, const char *path,
+			const struct ews_oid *oid)
+{
+	int is = ews_odb_is(repo->odb, oid, EWS_OBJECT_BLOB);
+
+	if (is > 0)
+		ews_pins_add(pins, path, EWS_ENTRY_FILE, oid);
+	*are_there = *are_there && is > 0;
+	return is < 0 ? is : 0;
 }
 
 /* Contents whose path a git tree can't hold are filed by their id. Returns how many there are. */
@@ -63,12 +80,11 @@ static size_t pin_extras(struct ews_entries *pins, const struct ews_content *con
 	for (size_t i = 0; i < content->scan.entries.n; i++) {
 		const struct ews_entry *entry = &content->scan.entries.items[i];
 		EWS_CLEANUP(free) char *path = NULL;
-		char hex[EWS_OID_HEX_MAX];
 
 		if ((entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK) ||
 		    ews_oid_is_none(&entry->oid) || ews_entry_fits_tree(entry))
 			continue;
-		path = ews_strfmt("extra/%s", ews_oid_hex(hex, &entry->oid));
+		path = path_by_id(&entry->oid);
 		ews_pins_add(pins, path, EWS_ENTRY_FILE, &entry->oid);
 		n++;
 	}
@@ -160,7 +176,7 @@ static void forget_committed(struct strays *strays, struct ews_odb *odb, const s
  * Every object that entries of the index name and neither the tree nor that of HEAD's commit, `head_tree` (none: there is
  * none), has: a raw index pins nothing. Nearly all of an index is what stands in the tree as well; that is seen in one
  * walk along both. What is there and no content would be an error in the store until the snapshot expires. `fit` and
- * `named` as above. `are_there` becomes false when something is not there, and may come yet. What can't be read now is not nothing.
+ * `named` as above.
  */
 static int pin_staged(bool *are_there, struct ews_entries *pins, uint8_t *named, struct ews_repo *repo,
 		      const struct ews_index *index, const struct ews_entries *entries, bool fit,
@@ -168,22 +184,22 @@ static int pin_staged(bool *are_there, struct ews_entries *pins, uint8_t *named,
 {
 	EWS_CLEANUP(oidset) struct ews_oidset elsewhere = EWS_OIDSET_INIT;
 	struct strays strays = { NULL, 0, 0 };
-	int is = 0;
+	int rc = 0;
 
 	list_strays(&strays, named, index, entries, fit);
 	if (!ews_oid_is_none(head_tree))
 		forget_committed(&strays, repo->odb, head_tree);
 	find_elsewhere(&elsewhere, named, &strays, entries);
-	for (size_t i = 0; i < strays.n && is >= 0; i++) {
+	for (size_t i = 0; i < strays.n && rc == 0; i++) {
+		EWS_CLEANUP(free) char *path = NULL;
+
 		if (ews_oidset_has(&elsewhere, &strays.items[i]->oid))
 			continue;
-		is = ews_odb_is(repo->odb, &strays.items[i]->oid, EWS_OBJECT_BLOB);
-		if (is > 0)
-			pin_one(pins, index, strays.items[i]);
-		*are_there = *are_there && is > 0;
+		path = path_of_staged(index, strays.items[i]);
+		rc = pin_if_there(are_there, pins, repo, path, &strays.items[i]->oid);
 	}
 	free(strays.items);
-	return is < 0 ? is : 0;
+	return rc;
 }
 
 /* Write the tree `oid` where it is the empty one: git answers for that whether it is there or not, but its fsck wants what is named. */
@@ -218,19 +234,15 @@ static int pin_resolved(bool *are_there, struct ews_entries *pins, struct ews_re
 			const struct ews_index *index)
 {
 	EWS_CLEANUP(oids) struct ews_oids oids = EWS_OIDS_INIT;
-	int is = 0;
+	int rc = 0;
 
 	ews_index_list_resolved(&oids, index, ews_odb_algo(repo->odb));
-	for (size_t i = 0; i < oids.n && is >= 0; i++) {
-		char hex[EWS_OID_HEX_MAX];
-		EWS_CLEANUP(free) char *path = ews_strfmt("extra/%s", ews_oid_hex(hex, &oids.items[i]));
+	for (size_t i = 0; i < oids.n && rc == 0; i++) {
+		EWS_CLEANUP(free) char *path = path_by_id(&oids.items[i]);
 
-		is = ews_odb_is(repo->odb, &oids.items[i], EWS_OBJECT_BLOB);
-		if (is > 0)
-			ews_pins_add(pins, path, EWS_ENTRY_FILE, &oids.items[i]);
-		*are_there = *are_there && is > 0;
+		rc = pin_if_there(are_there, pins, repo, path, &oids.items[i]);
 	}
-	return is < 0 ? is : 0;
+	return rc;
 }
 
 static int pin_bytes(struct ews_entries *pins, struct ews_batch *batch, const char *path, const void *data, size_t len)
