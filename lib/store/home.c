@@ -177,10 +177,8 @@ static int write_json(int dir_fd, const cJSON *json)
 	return ews_file_replace(dir_fd, PROJECT_FILE, text.ptr, text.len, 0600);
 }
 
-static void add_place(cJSON *json, const char *common_dir, const char *project)
+static void add_place(cJSON *json, const char *common_dir, const char *project, const char *birth)
 {
-	EWS_CLEANUP(free) char *birth = ews_home_birth(project);
-
 	ews_json_add_bytes(json, "project", project);
 	ews_json_add_bytes(json, "store", common_dir);
 	if (birth)
@@ -190,9 +188,10 @@ static void add_place(cJSON *json, const char *common_dir, const char *project)
 static int write_project(int dir_fd, const char *common_dir, const char *project)
 {
 	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();
+	EWS_CLEANUP(free) char *birth = ews_home_birth(project);
 
 	ews_json_add_int(json, "version", PROJECT_VERSION);
-	add_place(json, common_dir, project);
+	add_place(json, common_dir, project, birth);
 	return write_json(dir_fd, json);
 }
 
@@ -658,19 +657,14 @@ int ews_home_begin_move(const char *dir, const char *common_dir, const char *pro
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
 	EWS_CLEANUP(json) cJSON *json = NULL;
+	EWS_CLEANUP(free) char *birth = NULL;
 	int rc = fd < 0 ? fd : read_json(&json, fd);
 
 	if (rc < 0)
 		return rc;
-	add_place(add_begun(json), common_dir, project);
+	birth = ews_home_birth(project);
+	add_place(add_begun(json), common_dir, project, birth);
 	return write_json(fd, json);
-}
-
-static void replace_string(cJSON *json, const char *key, const char *by)
-{
-	cJSON_DeleteItemFromObjectCaseSensitive(json, key);
-	if (by)
-		(void)cJSON_AddStringToObject(json, key, by);
 }
 
 /* What the records say that have not followed is kept among the places, with the birth that it is known by. */
@@ -684,9 +678,7 @@ int ews_home_park_project(const struct ews_home_project *project, const char *st
 	if (rc < 0)
 		return rc;
 	place = add_begun(json);
-	ews_json_add_bytes(place, "project", project->project);
-	ews_json_add_bytes(place, "store", project->store);
-	replace_string(place, "birth", project->birth);
+	add_place(place, project->store, project->project, project->birth);
 	(void)cJSON_AddTrueToObject(place, PARKED);
 	cJSON_DeleteItemFromObjectCaseSensitive(json, "store");
 	cJSON_DeleteItemFromObjectCaseSensitive(json, "store_escaped");
@@ -709,7 +701,9 @@ int ews_home_accept_birth(const char *dir)
 	if (rc < 0)
 		return rc;
 	birth = ews_home_birth(project.project);
-	replace_string(json, "birth", birth);
+	cJSON_DeleteItemFromObjectCaseSensitive(json, "birth");
+	if (birth)
+		(void)cJSON_AddStringToObject(json, "birth", birth);
 	return write_json(fd, json);
 }
 
