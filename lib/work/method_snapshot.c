@@ -412,18 +412,25 @@ static int open_git(const struct ews_place *place, int workspace_fd)
 	return fd < 0 ? ews_error_os("cannot open the workspace's repository") : fd;
 }
 
-static int has_our_alternates(const struct ews_place *place, int fd)
+/* Do the alternates say `want`, or, when that is NULL, are there none? */
+static int alternates_are(int fd, const char *want)
 {
-	EWS_CLEANUP(free) char *want = format_alternates(place);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(fd) int info = ews_dir_open_beneath(fd, "objects/info");
 	int rc = info < 0 ? info : ews_file_is_there(info, "alternates");
 
-	if (rc > 0 && !place->copies_objects)
+	if (rc > 0 && want)
 		rc = ews_file_read(&text, info, "alternates", LINK_BYTES_MAX);
 	if (rc < 0 && ews_error_if_passing(rc) < 0)
 		return rc;
-	return place->copies_objects ? rc <= 0 : rc == 0 && text.len == strlen(want) && !strcmp(text.ptr, want);
+	return want ? rc == 0 && text.len == strlen(want) && !strcmp(text.ptr, want) : rc <= 0;
+}
+
+static int has_our_alternates(const struct ews_place *place, int fd)
+{
+	EWS_CLEANUP(free) char *want = place->copies_objects ? NULL : format_alternates(place);
+
+	return alternates_are(fd, want);
 }
 
 /* With this file git would take another directory for the repository. */
@@ -444,10 +451,26 @@ static int has_plain_config(const struct ews_place *place, int fd)
 		      : ews_repo_format_is_plain(text.ptr, text.len, ews_odb_algo(place->odb), fd);
 }
 
+/* What of that by which git finds the repository and its objects is not as it has to be. */
+struct bent {
+	bool alternates, commondir, config;
+};
+
+static int look(struct bent *out, const struct ews_place *place, int fd)
+{
+	int alternates = has_our_alternates(place, fd);
+	int commondir = alternates < 0 ? alternates : has_commondir(fd);
+	int config = commondir < 0 ? commondir : has_plain_config(place, fd);
+
+	*out = (struct bent){ !alternates, commondir > 0, !config };
+	return config < 0 ? config : 0;
+}
+
 static int tampered(struct ews_strv *out, const struct ews_place *place, int workspace_fd)
 {
 	EWS_CLEANUP(fd) int fd = -1;
-	int alternates, commondir, config;
+	struct bent bent;
+	int rc;
 
 	if (place->is_plain)
 		return 0;
@@ -459,16 +482,14 @@ static int tampered(struct ews_strv *out, const struct ews_place *place, int wor
 		ews_strv_add(out, GIT_DIR);
 		return 0;
 	}
-	alternates = has_our_alternates(place, fd);
-	commondir = alternates < 0 ? alternates : has_commondir(fd);
-	config = commondir < 0 ? commondir : has_plain_config(place, fd);
-	if (config < 0)
-		return config;
-	if (!alternates)
+	rc = look(&bent, place, fd);
+	if (rc < 0)
+		return rc;
+	if (bent.alternates)
 		ews_strv_add(out, GIT_DIR "/" ALTERNATES);
-	if (commondir)
+	if (bent.commondir)
 		ews_strv_add(out, GIT_DIR "/commondir");
-	if (!config)
+	if (bent.config)
 		ews_strv_add(out, EWS_METHOD_CONFIG);
 	return 0;
 }
@@ -515,6 +536,7 @@ static int repair_config(const struct ews_place *place, int fd, const struct ews
 static int repair(const struct ews_place *place, int workspace_fd, const struct ews_gitstate *state)
 {
 	EWS_CLEANUP(fd) int fd = -1;
+	struct bent bent;
 	int rc;
 
 	if (place->is_plain)
@@ -525,17 +547,13 @@ static int repair(const struct ews_place *place, int workspace_fd, const struct 
 	fd = open_git(place, workspace_fd);
 	if (fd < 0)
 		return fd;
-	rc = has_commondir(fd);
-	if (rc > 0)
+	rc = look(&bent, place, fd);
+	if (rc == 0 && bent.commondir)
 		rc = put_away(place, fd, "commondir");
-	if (rc == 0)
-		rc = has_plain_config(place, fd);
-	if (rc == 0)
+	if (rc == 0 && bent.config)
 		rc = repair_config(place, fd, state);
-	if (rc >= 0)
-		rc = has_our_alternates(place, fd);
-	if (rc != 0)
-		return rc < 0 ? rc : 0;
+	if (rc < 0 || !bent.alternates)
+		return rc;
 	if (place->copies_objects)
 		return put_away(place, fd, ALTERNATES);
 	rc = ews_dir_make(fd, "objects/info", 0777);
@@ -545,15 +563,10 @@ static int repair(const struct ews_place *place, int workspace_fd, const struct 
 static int follow(const struct ews_place *place, int workspace_fd, const char *was)
 {
 	EWS_CLEANUP(fd) int fd = openat(workspace_fd, GIT_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	EWS_CLEANUP(fd)
-	int info = fd < 0 ? ews_error_os("cannot open '" GIT_DIR "'") : ews_dir_open_beneath(fd, "objects/info");
 	EWS_CLEANUP(free) char *want = ews_strfmt("%s/objects\n", was);
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	int rc = info < 0 ? info : ews_file_read(&text, info, "alternates", LINK_BYTES_MAX);
+	int rc = fd < 0 ? ews_error_if_passing(ews_error_os("cannot open '" GIT_DIR "'")) : alternates_are(fd, want);
 
-	if (rc < 0)
-		return ews_error_if_passing(rc);
-	return text.len == strlen(want) && !strcmp(text.ptr, want) ? write_alternates(place, fd) : 0;
+	return rc > 0 ? write_alternates(place, fd) : rc;
 }
 
 const struct ews_method ews_method_snapshot = {
