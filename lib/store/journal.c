@@ -116,16 +116,6 @@ static void unmark_open(int fd, const char *id)
 	(void)unlinkat(fd, name, 0); /* best effort: its record is asked as well */
 }
 
-void ews_step_close(int repo_fd, const struct ews_step *step)
-{
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo_fd, STEPS_DIR);
-
-	if (fd >= 0)
-		unmark_open(fd, step->id);
-	else
-		ews_error_clear();
-}
-
 static void add_list(cJSON *json, const char *key, const struct ews_strv *list)
 {
 	cJSON *array = cJSON_AddArrayToObject(json, key);
@@ -222,6 +212,8 @@ int ews_step_write(int repo_fd, const struct ews_step *step)
 {
 	EWS_CLEANUP(fd) int fd = open_steps(repo_fd);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+	const bool is_alone = !ews_sync_current();
 	char name[80];
 	int rc;
 
@@ -238,12 +230,17 @@ int ews_step_write(int repo_fd, const struct ews_step *step)
 	}
 	if (!*step->session && ews_step_is_unfinished(step))
 		rc = mark_open(fd, step->id);
+	/* A group of one is spared a wait where the file system keeps order. */
+	if (is_alone)
+		ews_sync_begin(&group);
 	if (rc == 0)
 		rc = ews_file_replace(fd, name, text.ptr, text.len, 0600);
+	if (rc == 0 && is_alone)
+		rc = ews_sync_finish(&group);
 	if (rc < 0)
 		return ews_error_wrap("cannot write step '%s'", step->id);
-	/* In a group the record is not there before that is finished. */
-	if (!*step->session && !ews_step_is_unfinished(step) && !ews_sync_current())
+	/* In a group of the caller's the record is not there before that is finished. */
+	if (!*step->session && !ews_step_is_unfinished(step) && is_alone)
 		unmark_open(fd, step->id);
 	return 0;
 }

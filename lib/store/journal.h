@@ -120,8 +120,6 @@ bool ews_step_is_id(const char *text);
 int ews_step_list(struct ews_strv *out, int repo_fd);
 /* Those of the project that may be unfinished, as their records say; reads names alone, and makes nothing. */
 int ews_step_list_open(struct ews_strv *out, int repo_fd);
-/* The record of a finished step was written in a group, which is finished: the step is no longer listed as one that may be unfinished. */
-void ews_step_close(int repo_fd, const struct ews_step *step);
 /* May its effect have begun, and not come to its end? */
 bool ews_step_is_unfinished(const struct ews_step *step);
 /* Did `a` come after `b`? One that was done again comes after those that had been done meanwhile. */

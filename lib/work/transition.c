@@ -447,27 +447,23 @@ static int finish(struct ews_shift *shift)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	struct ews_step *step = shift->step;
-	int rc = 0;
+	int rc;
 
 	if (shift->opts->stays_open)
 		return 0;
-	ews_sync_begin(&group);
 	turn_moved(step);
 	step->state = step->state == EWS_STEP_UNDOING ? EWS_STEP_UNDONE : EWS_STEP_DONE;
-	if (shift->session) {
-		free(shift->session->state.last_snapshot);
-		shift->session->state.last_snapshot = ews_strdup(shift->opts->target->id);
-		rc = ews_session_save(shift->session);
-	}
+	if (!shift->session)
+		return ews_step_write(shift->repo->dir_fd, step);
+	free(shift->session->state.last_snapshot);
+	shift->session->state.last_snapshot = ews_strdup(shift->opts->target->id);
+	ews_sync_begin(&group);
+	rc = ews_session_save(shift->session);
 	if (rc == 0)
 		rc = ews_step_write(shift->repo->dir_fd, step);
 	if (rc == 0)
 		rc = ews_sync_finish(&group);
-	if (rc == 0 && !shift->session)
-		ews_step_close(shift->repo->dir_fd, step);
-	if (rc == 0 && shift->session)
-		rc = ews_journal_done(shift->session->fd, step->id);
-	return rc;
+	return rc < 0 ? rc : ews_journal_done(shift->session->fd, step->id);
 }
 
 /* A directory's times are nobody's; one that holds what was left out stayed, though the state that was left has none. */
