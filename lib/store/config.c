@@ -233,23 +233,25 @@ static char *find_dir(const struct ews_config *config, const char *text)
 	return ews_dir_resolve(path);
 }
 
-/* A repository may choose a place in its own ".superqode" and in home: really there, not by a link that leads on. */
-static bool is_own_place(const struct ews_config *config, const char *text)
+/*
+ * Why can't a repository choose that place by itself? NULL: it can, in its own ".superqode" and in home, really there and not by a link
+ * that leads on. What it has put among home's records would be taken for one, of whatever project.
+ */
+static const char *why_no_place(const struct ews_config *config, const char *text)
 {
 	EWS_CLEANUP(free) char *dir = find_dir(config, text);
 	EWS_CLEANUP(free) char *project = ews_dir_resolve(config->project);
 	EWS_CLEANUP(free) char *own = ews_path_join(project, ".superqode");
 	EWS_CLEANUP(free) char *home = ews_dir_resolve(config->home);
 
-	return !strcmp(text, "home") || ews_path_is_inside(dir, own) || ews_path_is_inside(dir, home);
-}
-
-/* What a repository has put there would be taken for a record, of whatever project. */
-static bool is_among_records(const struct ews_config *config, const char *text)
-{
-	EWS_CLEANUP(free) char *dir = strcmp(text, "home") != 0 ? find_dir(config, text) : NULL;
-
-	return dir && ews_home_is_reserved(config->home, dir);
+	if (!strcmp(text, "home"))
+		return NULL;
+	if (ews_home_is_reserved(config->home, dir))
+		return "doesn't count: home keeps its records there";
+	if (ews_path_is_inside(dir, own) || ews_path_is_inside(dir, home))
+		return NULL;
+	return "doesn't count: a repository can't name a place outside of '.superqode' and home by itself; "
+	       "'git ews config accept' lets it count";
 }
 
 /* What `setting` means by the default, as a value. */
@@ -271,12 +273,7 @@ static const char *why_not(const struct ews_config *config, const struct given *
 
 	if (ews_setting_laxity(setting, value) > ews_setting_laxity(setting, below))
 		return "doesn't count: a repository can't loosen this by itself; 'git ews config accept' lets it count";
-	if (setting->type == EWS_SETTING_PLACE && is_among_records(config, given->text))
-		return "doesn't count: home keeps its records there";
-	if (setting->type == EWS_SETTING_PLACE && !is_own_place(config, given->text))
-		return "doesn't count: a repository can't name a place outside of '.superqode' and home by itself; "
-		       "'git ews config accept' lets it count";
-	return NULL;
+	return setting->type == EWS_SETTING_PLACE ? why_no_place(config, given->text) : NULL;
 }
 
 static bool is_accepted(const struct ews_config *config, const struct given *given)
