@@ -110,7 +110,7 @@ int ews_cmd_guard_install(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return 0;
 	}
 	ews_cmd_add_place(ctx, hooks.dir);
-	if (hooks.next && *hooks.next)
+	if (hooks.next)
 		ews_cmd_note(ctx, "they run before those of '%s'", hooks.next);
 	ews_cmd_note(ctx, "hooks can't stop everything: 'git ews guard status' says what they can't");
 	return 0;

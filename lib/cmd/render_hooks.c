@@ -38,9 +38,9 @@ void ews_render_hooks(struct ews_buf *out, const struct ews_hooks *hooks)
 	add_line(out, "hooks in", hooks->dir);
 	for (size_t i = 0; i < hooks->configs.n; i++)
 		add_line(out, "named by", hooks->configs.items[i]);
-	if (hooks->next && *hooks->next)
+	if (hooks->next)
 		add_line(out, "run before those of", hooks->next);
-	else if (hooks->next)
+	else if (hooks->taken)
 		ews_buf_adds(out, "    run alone: without them core.hooksPath is empty\n");
 	if (hooks->taken && !*hooks->taken)
 		ews_buf_adds(out, "    not run here: core.hooksPath is empty\n");
@@ -73,7 +73,7 @@ void ews_render_hooks_object(cJSON *object, const struct ews_hooks *hooks)
 		(void)cJSON_AddBoolToObject(object, "is_effective", ews_hooks_is_effective(hooks));
 	ews_json_add_path(object, "directory", hooks->dir);
 	add_paths(object, "config_files", &hooks->configs);
-	if (hooks->next && *hooks->next)
+	if (hooks->next)
 		ews_json_add_path(object, "next", hooks->next);
 	add_paths(object, "not_ours", &hooks->foreign);
 	add_paths(object, "sessions_in_use", &hooks->busy);

@@ -289,7 +289,7 @@ static int look_at_git(struct ews_hooks *out, const struct ews_repo *repo)
 			out->taken = ews_strdup(dir);
 			if (!*dir || !is_ours(dir)) {
 				free(out->next);
-				out->next = ews_steal(&dir);
+				out->next = *dir ? ews_steal(&dir) : NULL;
 			}
 		}
 		at = value + strlen(value) + 1;
@@ -348,7 +348,7 @@ static int write_hook(int fd, const char *name, const struct ews_hooks_script_op
 /* Their hook of that name, in the directory that comes after ours. */
 static bool has_next(const struct ews_hooks *hooks, const char *name)
 {
-	EWS_CLEANUP(free) char *path = hooks->next && *hooks->next ? ews_path_join(hooks->next, name) : NULL;
+	EWS_CLEANUP(free) char *path = hooks->next ? ews_path_join(hooks->next, name) : NULL;
 
 	return path && access(path, X_OK) == 0;
 }

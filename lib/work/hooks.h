@@ -30,9 +30,8 @@ struct ews_hooks {
 	enum ews_hooks_scope scope;
 	char *dir; /* where they are, or would be */
 	struct ews_strv configs; /* the files that name it; none: not installed */
-	/* Both NULL: there is no repository; "": none, since core.hooksPath is set, and empty */
-	char *taken; /* the hooks directory that git takes in the repository */
-	char *next; /* the one whose hooks run after ours */
+	char *taken; /* the hooks directory that git takes: "" where core.hooksPath is empty, NULL without a repository */
+	char *next; /* the one whose hooks run after ours, or NULL */
 	struct ews_strv foreign; /* names in `dir` that somebody else has written: there git ews is not asked */
 	struct ews_strv busy; /* sessions in use, whose tripwire will name the change of the config */
 };
