@@ -263,6 +263,12 @@ test_expect_success 'rebasing: nothing of it comes along, and it is named' '
 	test_path_is_dir r/.git/rebase-merge
 '
 
+test_expect_success 'picking or reverting: nothing of it comes along, into no workspace, and it is named' '
+	test_repo cp && (cd cp && git checkout -q -b theirs HEAD~1 && echo t >>src/log && git commit -qam t && git checkout -q main && test_must_fail git cherry-pick theirs) && start_ws cp one && test_grep "CHERRY_PICK_HEAD.* is under way in the project" err &&
+	same_in_git cp "$ws" && test_path_is_missing "$(git -C "$ws" rev-parse --git-path CHERRY_PICK_HEAD)" && test_path_is_file cp/.git/CHERRY_PICK_HEAD && (cd "$ws" && git rev-parse theirs >"$(git rev-parse --git-path REVERT_HEAD)") && git -C cp ews start --from one two >path && take_ws path && test_path_is_missing "$(git -C "$ws" rev-parse --git-path REVERT_HEAD)" &&
+	snap=$(git -C cp ews snapshot create 2>err) && git -C cp ews revert --to "$snap" two && test_path_is_missing "$(git -C "$ws" rev-parse --git-path CHERRY_PICK_HEAD)"
+'
+
 test_expect_success 'bisecting: named as well' '
 	test_repo b && git -C b bisect start -q HEAD HEAD~2 &&
 	git -C b ews start >out 2>err && test_grep -i bisect err &&

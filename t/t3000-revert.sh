@@ -210,6 +210,36 @@ test_expect_success 'P2: a rebase or cherry-pick that was begun since is no long
 	) && reverts rebase
 '
 
+# picking <dir> <verb> <commit>: in it git stops at a conflict
+picking() {
+	(cd "$1" && test_must_fail git "$2" "$3" 2>../picking.err)
+}
+
+# picks <dir>: a repository in which "theirs" and "theirs~1" conflict with HEAD, and so does the revert of HEAD~1
+picks() {
+	test_repo "$1" && (cd "$1" && git checkout -q -b theirs HEAD~1 && echo t1 >>src/log && git commit -qam t1 && echo t2 >>src/log && git commit -qam t2 && git checkout -q main && echo m1 >>src/log && git commit -qam m1 && echo m2 >>src/log && git commit -qam m2)
+}
+
+test_expect_success 'P2: a cherry-pick or a revert that a session in place concluded is under way again, and undo concludes it' '
+	for verb in cherry-pick revert; do
+		picks in-$verb && at=theirs && head=CHERRY_PICK_HEAD && if test $verb = revert; then at=HEAD~1 && head=REVERT_HEAD; fi && picking in-$verb $verb $at && f=in-${verb:?}/.git/$head && cp $f head && state_of "$PWD/in-$verb" >want && test_grep $head want &&
+			git -C in-$verb ews start --method in-place m 2>err && test_grep ! $head err && (cd in-$verb && echo done >src/log && git add -A && git commit -qm done) && test_path_is_missing "$f" && git -C in-$verb ews revert m >out 2>err && test_grep ! HEAD err && test_cmp head $f && state_of "$PWD/in-$verb" >got && test_cmp want got &&
+			git -C in-$verb ews undo m && test_path_is_missing "$f" && test "$(git -C in-$verb log -1 --format=%s)" = done && git -C in-$verb ews undo --redo m && test_cmp head $f && (cd in-$verb && git $verb --abort) && git -C in-$verb ews end m && test_cmp head $f && state_of "$PWD/in-$verb" >got && test_cmp want got || return 1
+	done
+'
+
+test_expect_success 'P2, P4: a cherry-pick in a workspace is held by its snapshots, with the commit, and goes on after a revert' '
+	picks own && new=$(git -C own rev-parse theirs) && git -C own ews start s >own.path && take_ws own.path && picking "$ws" cherry-pick theirs && snap=$(git -C own ews snapshot create s 2>err) && test_grep ! HEAD err && state_of "$ws" >want && test_grep "under way: CHERRY_PICK_HEAD" want &&
+	(cd "$ws" && git cherry-pick --abort) && git -C own ews revert s && git -C own branch -qD theirs && git -C own reflog expire --expire=all --all && git -C own gc -q --prune=now && git -C own ews revert --to "$snap" s >out 2>err && test_grep ! HEAD err && state_of "$ws" >got && test_cmp want got &&
+	(cd "$ws" && echo done >src/log && git add src/log && git cherry-pick --continue) && test "$(git -C "$ws" log -1 --format=%s)" = t2 && git -C own ews end s
+'
+
+test_expect_success 'P2: a sequencer that went on does not go on from a cherry-pick that is under way again; undo brings it back' '
+	picks several && (cd several && test_must_fail git cherry-pick theirs~1 theirs) && cp several/.git/CHERRY_PICK_HEAD head && git -C several ews start --method in-place m && git -C several ews revert m >out 2>err && test_path_is_file several/.git/sequencer/todo &&
+	(cd several && echo t1 >src/log && git add src/log && echo both >src/log && git add src/log && test_must_fail git cherry-pick --continue) && cp several/.git/sequencer/todo todo && git -C several ews revert m >out 2>err && test_cmp head several/.git/CHERRY_PICK_HEAD && test_path_is_missing several/.git/sequencer && test_grep "moved to trash: sequencer" err && test_grep "sequencer (of git, under way then" err &&
+	git -C several ews undo m && test_cmp todo several/.git/sequencer/todo && git -C several ews end m
+'
+
 # rebasing <id>: in its workspace a rebase of two commits stops at the first
 rebasing() {
 	new_workspace "$1" && dir=$(git -C "$ws" rev-parse --git-path rebase-merge) &&

@@ -31,10 +31,11 @@
 
 /* Those that lie in the git directory itself. */
 static const char *const carried[] = {
-	"HEAD",       "ORIG_HEAD", CONFIG,       "MERGE_HEAD", "MERGE_MSG",
-	"MERGE_MODE", "MERGE_RR",  "AUTO_MERGE", "SQUASH_MSG", NULL,
+	"HEAD",     "ORIG_HEAD",  CONFIG,       "MERGE_HEAD",       "MERGE_MSG",   "MERGE_MODE",
+	"MERGE_RR", "AUTO_MERGE", "SQUASH_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD", NULL,
 };
 
+/* What goes to no other place. Of these the head of a cherry-pick or of a revert is carried, as one file says all. */
 static const char *const under_way[] = {
 	"rebase-merge",
 	"rebase-apply",
@@ -186,6 +187,18 @@ static void set(struct ews_gitstate_files *files, const char *name, const void *
 	ews_buf_add(&files->items[at].data, data, len);
 }
 
+static void drop(struct ews_gitstate_files *files, const char *name)
+{
+	size_t at = find_at(files, name);
+
+	if (at == files->n || strcmp(files->items[at].name, name) != 0)
+		return;
+	free(files->items[at].name);
+	ews_buf_release(&files->items[at].data);
+	files->n--;
+	memmove(&files->items[at], &files->items[at + 1], (files->n - at) * sizeof(*files->items));
+}
+
 static void release_files(struct ews_gitstate_files *files)
 {
 	for (size_t i = 0; i < files->n; i++) {
@@ -225,6 +238,8 @@ int ews_gitstate_detach(struct ews_gitstate *state, const struct ews_oid *head)
 		return ews_error_wrap("'" CONFIG "'");
 	if (config)
 		ews_gitstate_set_file(state, CONFIG, text.ptr, text.len);
+	for (const char *const *name = under_way; *name; name++)
+		drop(&state->files, *name);
 	ews_gitstate_set_head(state, head);
 	return 0;
 }
@@ -303,15 +318,7 @@ void ews_gitstate_set_left(struct ews_gitstate *state, const char *name, const v
 
 void ews_gitstate_drop_left(struct ews_gitstate *state, const char *name)
 {
-	struct ews_gitstate_files *left = &state->left;
-	size_t at = find_at(left, name);
-
-	if (at == left->n || strcmp(left->items[at].name, name) != 0)
-		return;
-	free(left->items[at].name);
-	ews_buf_release(&left->items[at].data);
-	left->n--;
-	memmove(&left->items[at], &left->items[at + 1], (left->n - at) * sizeof(*left->items));
+	drop(&state->left, name);
 }
 
 void ews_gitstate_forget_left(struct ews_gitstate *state)
@@ -347,7 +354,7 @@ static const char *word_of(const struct stat *st)
 	return S_ISDIR(st->st_mode) ? "directory" : S_ISREG(st->st_mode) ? "file" : "other";
 }
 
-void ews_gitstate_note_left(struct ews_gitstate *state, int git_fd, const char *name)
+static void note_left(struct ews_gitstate *state, int git_fd, const char *name)
 {
 	EWS_CLEANUP(buf) struct ews_buf stats = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *text = NULL;
@@ -456,8 +463,18 @@ static int read_one(struct ews_gitstate *out, int git_fd, const char *name)
 	if (rc != EWS_ENOTFOUND && rc != EWS_EDAMAGED)
 		return rc;
 	ews_error_clear();
-	ews_gitstate_note_left(out, git_fd, name);
+	note_left(out, git_fd, name);
 	return 0;
+}
+
+int ews_gitstate_note(struct ews_gitstate *state, int git_fd, const char *name)
+{
+	if (!is_carried(name)) {
+		note_left(state, git_fd, name);
+		return 0;
+	}
+	ews_gitstate_drop_left(state, name);
+	return read_one(state, git_fd, name);
 }
 
 static bool is_regular(int git_fd, const char *name)
@@ -479,7 +496,7 @@ int ews_gitstate_read_files(struct ews_gitstate *out, int git_fd)
 		if (is_carried(name))
 			rc = read_one(out, git_fd, name);
 		else if (is_in(under_way, name) || (!strcmp(name, "index") && !is_regular(git_fd, name)))
-			ews_gitstate_note_left(out, git_fd, name);
+			note_left(out, git_fd, name);
 	}
 	if (rc == 0)
 		rc = read_sparse(out, git_fd);

@@ -1,8 +1,8 @@
 /*
  * Git state: what of a git directory belongs to the state of its work tree.
  *
- * HEAD, the raw index with its mtime, the files of a merge, and the patterns of a sparse checkout. A rebase, a
- * sequencer or a bisect is never carried: continuing it elsewhere would move the
+ * HEAD, the raw index with its mtime, the files of a merge, the head of a cherry-pick or of a revert, and the patterns
+ * of a sparse checkout. A rebase, a sequencer or a bisect is never carried: continuing it elsewhere would move the
  * project's own branch. It is known by name, though, and by when it last changed, so that
  * whoever goes back to a state can leave alone what was there then.
  *
@@ -40,7 +40,8 @@ struct ews_gitstate {
 	struct ews_buf index;
 	int64_t index_mtime_s;
 	uint32_t index_mtime_ns;
-	struct ews_gitstate_files files; /* HEAD, ORIG_HEAD, MERGE_*, sharedindex.*, config.worktree, sparse-checkout */
+	/* HEAD, ORIG_HEAD, MERGE_*, CHERRY_PICK_HEAD, REVERT_HEAD, sharedindex.*, config.worktree, sparse-checkout */
+	struct ews_gitstate_files files;
 	/*
 	 * What is there and not carried: what is under way (rebase-merge, sequencer, a lock), and what is no file, or too large,
 	 * where one of the files or the index belongs. The data tell its type and its last change, not what it holds.
@@ -71,8 +72,9 @@ void ews_gitstate_set_file(struct ews_gitstate *state, const char *name, const v
 void ews_gitstate_set_head(struct ews_gitstate *state, const struct ews_oid *head);
 
 /*
- * Let it be that of another place: HEAD stands at `head`, on no branch, and config.worktree says neither where the work tree is
- * nor that there is none, or git would work on the files of the place that it was read in. Fails with EWS_ECONFIG where
+ * Let it be that of another place: HEAD stands at `head`, on no branch, no cherry-pick or revert is under way, and
+ * config.worktree says neither where the work tree is nor that there is none, or git would work on the files of the place that
+ * it was read in. Fails with EWS_ECONFIG where
  * config.worktree makes no sense.
  */
 int ews_gitstate_detach(struct ews_gitstate *state, const struct ews_oid *head);
@@ -87,8 +89,8 @@ void ews_gitstate_keep_worktree(struct ews_gitstate *state, const struct ews_git
 /* What is left of that name, or NULL. */
 const struct ews_gitstate_file *ews_gitstate_left(const struct ews_gitstate *state, const char *name);
 void ews_gitstate_set_left(struct ews_gitstate *state, const char *name, const void *data, size_t len);
-/* Set what is left of that name to what the git directory has; where that has none, drop it. */
-void ews_gitstate_note_left(struct ews_gitstate *state, int git_fd, const char *name);
+/* Set what the state has of that name, of which a file is none yet, to what the git directory has; where that has none, drop it. */
+int ews_gitstate_note(struct ews_gitstate *state, int git_fd, const char *name);
 void ews_gitstate_drop_left(struct ews_gitstate *state, const char *name);
 /* Nothing is left. */
 void ews_gitstate_forget_left(struct ews_gitstate *state);

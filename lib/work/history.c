@@ -56,12 +56,16 @@ int ews_history_commits(struct ews_oids *out, struct ews_strv *closed, const str
 
 int ews_history_add_merged(struct ews_oids *out, struct ews_repo *repo, const struct ews_gitstate *git)
 {
-	const struct ews_gitstate_file *merged = ews_gitstate_file(git, "MERGE_HEAD");
+	static const char *const names[] = { "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD" };
+	size_t n = out->n;
 
-	if (!merged)
-		return 0;
-	ews_history_add_ids(out, merged->data.ptr, merged->data.len, ews_odb_algo(repo->odb));
-	return keep_commits(out, repo->odb);
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const struct ews_gitstate_file *merged = ews_gitstate_file(git, names[i]);
+
+		if (merged)
+			ews_history_add_ids(out, merged->data.ptr, merged->data.len, ews_odb_algo(repo->odb));
+	}
+	return out->n > n ? keep_commits(out, repo->odb) : 0;
 }
 
 static void add_index_ids(struct ews_oids *out, const struct ews_index *index)

@@ -15,7 +15,7 @@
 /* The commits of the store that the session's own refs and reflogs name, each once; `closed` is that of ews_history_list_ids(). */
 int ews_history_commits(struct ews_oids *out, struct ews_strv *closed, const struct ews_session *session);
 
-/* Add to such a list those that `git` is merging, which only it may name. */
+/* Add to such a list those that `git` is merging, picking or reverting, which only it may name. */
 int ews_history_add_merged(struct ews_oids *out, struct ews_repo *repo, const struct ews_gitstate *git);
 
 /*

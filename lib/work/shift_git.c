@@ -135,11 +135,31 @@ static int open_put_away(int *out, struct ews_strv *names, const struct ews_shif
 	return n < 0 ? (int)n : 0;
 }
 
-/* Does what is there of that name stay? In place whatever it is. */
+/* Is another commit being picked or reverted, or does either begin or end? */
+static bool moves_pick(const struct ews_shift *shift)
+{
+	static const char *const names[] = { "CHERRY_PICK_HEAD", "REVERT_HEAD" };
+	bool moves = false;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const struct ews_gitstate_file *was = ews_gitstate_file(&shift->target.git, names[i]);
+		const struct ews_gitstate_file *is = ews_gitstate_file(&shift->now.git, names[i]);
+
+		moves = moves || !was != !is || (was && !ews_gitstate_is_same_left(was, is));
+	}
+	return moves;
+}
+
+/*
+ * Does what is there of that name stay? In place whatever it is, but for a sequencer that is at another commit than the one that
+ * comes back: it would go on as though its own were done.
+ */
 static bool stays(const struct ews_shift *shift, const struct ews_gitstate_file *was,
 		  const struct ews_gitstate_file *is)
 {
-	return is && (shift->session->method->is_project || ews_gitstate_is_same_left(was, is));
+	if (!is || ews_gitstate_is_same_left(was, is))
+		return is != NULL;
+	return shift->session->method->is_project && (strcmp(was->name, "sequencer") != 0 || !moves_pick(shift));
 }
 
 int ews_shift_plan_left(struct ews_transition_result *out, struct ews_shift *shift)
@@ -153,7 +173,14 @@ int ews_shift_plan_left(struct ews_transition_result *out, struct ews_shift *shi
 	for (size_t i = 0; i < target->left.n;) {
 		const struct ews_gitstate_file *was = &target->left.items[i];
 		const struct ews_gitstate_file *is = ews_gitstate_left(&shift->now.git, was->name);
+		const struct ews_gitstate_file *held = ews_gitstate_file(&shift->now.git, was->name);
 
+		/* Older snapshots hold no head of a cherry-pick, and say but that there was one. */
+		if (held && ews_gitstate_is_under_way(held->name) && shift->session->method->is_project) {
+			ews_gitstate_set_file(target, held->name, held->data.ptr, held->data.len);
+			ews_gitstate_drop_left(target, held->name);
+			continue;
+		}
 		if (stays(shift, was, is)) {
 			ews_gitstate_set_left(target, is->name, is->data.ptr, is->data.len);
 		} else if (!ews_strv_has(&away, was->name)) {
@@ -196,7 +223,8 @@ static int bring_back(struct ews_shift *shift, int admin_fd)
 			ews_error_clear();
 			rc = 0;
 		}
-		ews_gitstate_note_left(&shift->target.git, admin_fd, names.items[i]);
+		if (rc == 0)
+			rc = ews_gitstate_note(&shift->target.git, admin_fd, names.items[i]);
 	}
 	return rc;
 }

@@ -221,9 +221,9 @@ static const char *find_under_way(const struct ews_gitstate *git)
 {
 	if (ews_gitstate_file(git, "MERGE_HEAD"))
 		return "merge";
-	if (ews_gitstate_left(git, "CHERRY_PICK_HEAD"))
+	if (ews_gitstate_file(git, "CHERRY_PICK_HEAD") || ews_gitstate_left(git, "CHERRY_PICK_HEAD"))
 		return "cherry-pick";
-	return ews_gitstate_left(git, "REVERT_HEAD") ? "revert" : NULL;
+	return ews_gitstate_file(git, "REVERT_HEAD") || ews_gitstate_left(git, "REVERT_HEAD") ? "revert" : NULL;
 }
 
 static int refuse_staged(struct ews_repo *repo, const struct ews_content *now)

@@ -65,7 +65,8 @@ static void take_gitstate(struct ews_gitstate *out, const struct ews_gitstate *f
 	char hex[EWS_OID_HEX_MAX];
 
 	for (size_t i = 0; i < from->files.n && with_merge; i++)
-		if (strcmp(from->files.items[i].name, "config.worktree") &&
+		if (!ews_gitstate_is_under_way(from->files.items[i].name) &&
+		    strcmp(from->files.items[i].name, "config.worktree") &&
 		    strcmp(from->files.items[i].name, EWS_GITSTATE_SPARSE) &&
 		    !ews_str_begins(from->files.items[i].name, "sharedindex."))
 			ews_gitstate_set_file(out, from->files.items[i].name, from->files.items[i].data.ptr,

@@ -575,19 +575,27 @@ static int match_specs(struct sources *src, struct ews_repo *repo, const struct 
 	return rc == 0 && idle < opts->specs->n ? fail_idle(opts->words->items[idle]) : rc;
 }
 
+static void name_under_way(struct ews_strv *notes, const char *name)
+{
+	ews_strv_addf(notes,
+		      "'%s' is under way in the project and was left there: going on with it in the workspace would "
+		      "move the project's branch",
+		      name);
+}
+
 /* What the twin has not of git's state in the project. A lock says that git is at work there, no more. */
 static void name_left(struct ews_strv *notes, const struct ews_gitstate *git)
 {
+	for (size_t i = 0; i < git->files.n; i++)
+		if (ews_gitstate_is_under_way(git->files.items[i].name))
+			name_under_way(notes, git->files.items[i].name);
 	for (size_t i = 0; i < git->left.n; i++) {
 		const struct ews_gitstate_file *left = &git->left.items[i];
 
 		if (strstr(left->name, ".lock"))
 			continue;
 		if (ews_gitstate_is_under_way(left->name))
-			ews_strv_addf(notes,
-				      "'%s' is under way in the project and was left there: going on with it in the "
-				      "workspace would move the project's branch",
-				      left->name);
+			name_under_way(notes, left->name);
 		else
 			ews_strv_addf(notes, "'%s' of the project's git was left there: %s", left->name,
 				      ews_gitstate_why_left(left));
