@@ -1,7 +1,7 @@
 /*
  * killat: run a command, and do it harm right before its N-th change of the file system.
  *
- *     killat [-1] [-y] [-c <regexp>] [-e <errno> [-f] | -s <signal>] [-w <s>] [-o <log>] [-t <trace>]
+ *     killat [-1] [-y | -r] [-c <regexp>] [-e <errno> [-f] | -s <signal>] [-w <s>] [-o <log>] [-t <trace>]
  *            <n> <command> [<arg>...]
  *
  * A "change" is a system call that would alter a file, a name or an attribute,
@@ -20,6 +20,8 @@
  * -c  of the changes only those count whose text, as a trace has it after the process, matches the extended regexp
  * -w  a command that takes more than so many seconds is killed
  * -y  syncs count as well: they alter nothing, but can fail
+ * -r  instead of changes, looks count: what the command's own program opens, reads, lists or asks for below the working
+ *     directory; where the error is EMFILE, all that it opens there, and no other call
  * -t  writes a line for each call: its number, the process, its name, and the paths
  *
  * Only the calls of the table stop (a seccomp filter picks them), so that a traced command is nearly as
@@ -70,6 +72,8 @@ enum kind {
 	BY_FLAGS, /* an open: a change when the flags, in the argument after `path`, create what is not there, or truncate */
 	BY_HOW, /* openat2: as above, the flags lie in the struct that the argument after `path` points to */
 	SYNC, /* no change: the descriptor `path` becomes durable */
+	LOOK, /* no change: asks for what has that path */
+	LOOK_FD, /* no change: reads what the descriptor `path` is open on */
 };
 
 /* Where an argument is none. */
@@ -116,6 +120,14 @@ static const struct call {
 	{ SYS_fdatasync, "fdatasync", SYNC, NONE, 0, NONE, NONE, false },
 	{ SYS_syncfs, "syncfs", SYNC, NONE, 0, NONE, NONE, false },
 	{ SYS_sync_file_range, "sync_file_range", SYNC, NONE, 0, NONE, NONE, false },
+	{ SYS_newfstatat, "newfstatat", LOOK, 0, 1, NONE, NONE, false },
+	{ SYS_statx, "statx", LOOK, 0, 1, NONE, NONE, false },
+	{ SYS_readlinkat, "readlinkat", LOOK, 0, 1, NONE, NONE, false },
+	{ SYS_faccessat, "faccessat", LOOK, 0, 1, NONE, NONE, false },
+	{ SYS_faccessat2, "faccessat2", LOOK, 0, 1, NONE, NONE, false },
+	{ SYS_getdents64, "getdents64", LOOK_FD, NONE, 0, NONE, NONE, false },
+	{ SYS_read, "read", LOOK_FD, NONE, 0, NONE, NONE, false },
+	{ SYS_pread64, "pread64", LOOK_FD, NONE, 0, NONE, NONE, false },
 #ifdef SYS_renameat
 	{ SYS_renameat, "renameat", BY_PATH, 0, 1, 2, 3, false },
 #endif
@@ -134,6 +146,10 @@ static const struct call {
 	{ SYS_lchown, "lchown", BY_PATH, NONE, 0, NONE, NONE, false },
 	{ SYS_utime, "utime", BY_PATH, NONE, 0, NONE, NONE, false },
 	{ SYS_utimes, "utimes", BY_PATH, NONE, 0, NONE, NONE, false },
+	{ SYS_stat, "stat", LOOK, NONE, 0, NONE, NONE, false },
+	{ SYS_lstat, "lstat", LOOK, NONE, 0, NONE, NONE, false },
+	{ SYS_access, "access", LOOK, NONE, 0, NONE, NONE, false },
+	{ SYS_readlink, "readlink", LOOK, NONE, 0, NONE, NONE, false },
 #endif
 };
 
@@ -142,8 +158,8 @@ static const struct call {
 static const struct word {
 	const char *name;
 	int value;
-} errors[] = { { "ENOSPC", ENOSPC }, { "EDQUOT", EDQUOT },         { "EIO", EIO },
-	       { "EINTR", EINTR },   { "EOPNOTSUPP", EOPNOTSUPP }, { NULL, 0 } },
+} errors[] = { { "ENOSPC", ENOSPC },         { "EDQUOT", EDQUOT }, { "EIO", EIO }, { "EINTR", EINTR },
+	       { "EOPNOTSUPP", EOPNOTSUPP }, { "EMFILE", EMFILE }, { NULL, 0 } },
   signals[] = { { "INT", SIGINT }, { "TERM", SIGTERM }, { "HUP", SIGHUP }, { NULL, 0 } };
 
 struct settings {
@@ -151,7 +167,8 @@ struct settings {
 	long goal;
 	unsigned wait_s;
 	int signal, error;
-	bool only_one, with_syncs, stays_full;
+	bool only_one, with_syncs, stays_full, looks;
+	char here[PATH_MAX]; /* below which directory looks count */
 	regex_t *counted; /* NULL: all of them */
 };
 
@@ -236,6 +253,60 @@ static const struct call *find_call(unsigned long nr)
 	return NULL;
 }
 
+static bool is_open(const struct call *call)
+{
+	return call->kind == BY_FLAGS || call->kind == BY_HOW;
+}
+
+/* May it be one of those that count? */
+static bool is_wanted(const struct settings *set, const struct call *call)
+{
+	if (set->looks)
+		return is_open(call) || (set->error != EMFILE && (call->kind == LOOK || call->kind == LOOK_FD));
+	return call->kind != LOOK && call->kind != LOOK_FD;
+}
+
+static void tell(char *what, const struct call *call, const char *name, const char *to)
+{
+	snprintf(what, 2 * NAME_BYTES, "%s\t%s%s%s", call->name, name, *to ? "\t" : "", to);
+	for (char *p = what; *p; p++)
+		if ((unsigned char)*p < ' ' && *p != '\t')
+			*p = '?';
+}
+
+/* Is it the program that was begun, which made the first of all calls, or a child that runs another? */
+static bool is_own_program(pid_t task)
+{
+	static char own[PATH_MAX];
+	char link[64], program[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)task);
+	n = readlink(link, program, sizeof(program) - 1);
+	program[n > 0 ? n : 0] = '\0';
+	if (!*own)
+		memcpy(own, program, sizeof(own));
+	return !strcmp(program, own);
+}
+
+/* Is the call that the task is about to make a look that counts? `what` becomes its text. */
+static bool is_look(const struct settings *set, pid_t task, const struct call *call, const __u64 *args, char *what)
+{
+	char name[NAME_BYTES] = "";
+	size_t len = strlen(set->here);
+
+	if (!is_own_program(task))
+		return false;
+	if (call->kind == LOOK_FD)
+		descriptor_name(name, sizeof(name), task, (int)args[call->path]);
+	else
+		whole_path(name, sizeof(name), task, args, call->dir, call->path);
+	if (strncmp(name, set->here, len) != 0 || name[len] != '/')
+		return false;
+	tell(what, call, name, "");
+	return true;
+}
+
 /*
  * Would the call that the task is about to make change a file system (or, when that is asked for, make it durable)?
  * `what` becomes its text.
@@ -275,10 +346,7 @@ static bool counts(const struct settings *set, pid_t task, const struct call *ca
 		return false;
 	if (call->to != NONE)
 		whole_path(to, sizeof(to), task, args, call->to_dir, call->to);
-	snprintf(what, 2 * NAME_BYTES, "%s\t%s%s%s", call->name, name, *to ? "\t" : "", to);
-	for (char *p = what; *p; p++)
-		if ((unsigned char)*p < ' ' && *p != '\t')
-			*p = '?';
+	tell(what, call, name, to);
 	return true;
 }
 
@@ -312,8 +380,8 @@ static bool fail_call(pid_t task, int error)
 #endif
 }
 
-/* The calls of the table stop for the tracer, all others pass. */
-static bool filter_calls(void)
+/* The calls of the table that are wanted stop for the tracer, all others pass. */
+static bool filter_calls(const struct settings *set)
 {
 	struct sock_filter code[CALLS_N + 3] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -321,8 +389,9 @@ static bool filter_calls(void)
 	struct sock_fprog prog = { CALLS_N + 3, code };
 
 	for (size_t i = 0; i < CALLS_N; i++)
-		code[1 + i] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i].nr,
-							   (unsigned char)(CALLS_N - i), 0);
+		code[1 + i] =
+			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i].nr,
+						     is_wanted(set, &calls[i]) ? (unsigned char)(CALLS_N - i) : 0, 0);
 	code[CALLS_N + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	code[CALLS_N + 2] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE);
 	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog);
@@ -340,13 +409,13 @@ static void forgo_leak_checker(void)
 		_exit(STATUS_CANNOT);
 }
 
-static void start(char **argv)
+static void start(const struct settings *set, char **argv)
 {
 	forgo_leak_checker();
 	if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
 		_exit(STATUS_CANNOT);
 	raise(SIGSTOP);
-	if (!filter_calls())
+	if (!filter_calls(set))
 		_exit(STATUS_CANNOT);
 	execvp(argv[0], argv);
 	_exit(127);
@@ -381,10 +450,11 @@ static bool parse(struct settings *set, int argc, char **argv)
 	bool is_good = true;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "+1yfc:e:s:o:t:w:")) != -1) {
+	while ((opt = getopt(argc, argv, "+1yrfc:e:s:o:t:w:")) != -1) {
 		set->only_one = set->only_one || opt == '1';
 		set->with_syncs = set->with_syncs || opt == 'y';
 		set->stays_full = set->stays_full || opt == 'f';
+		set->looks = set->looks || opt == 'r';
 		if (opt == 'e')
 			is_good = is_good && (set->error = find_word(errors, optarg));
 		else if (opt == 's')
@@ -403,7 +473,7 @@ static bool parse(struct settings *set, int argc, char **argv)
 	if (!is_good || argc - optind < 2)
 		return false;
 	set->goal = strtol(argv[optind], NULL, 10);
-	return true;
+	return !set->looks || getcwd(set->here, sizeof(set->here));
 }
 
 /* The N-th call: what is to happen to whom. */
@@ -433,7 +503,7 @@ int main(int argc, char **argv)
 	if (first < 0)
 		return STATUS_CANNOT;
 	if (first == 0)
-		start(argv + optind + 1);
+		start(&set, argv + optind + 1);
 	if (waitpid(first, &status, 0) != first || !WIFSTOPPED(status))
 		return STATUS_CANNOT;
 	remember(first);
@@ -466,7 +536,7 @@ int main(int argc, char **argv)
 		if (status >> 16 == PTRACE_EVENT_SECCOMP &&
 		    ptrace(PTRACE_GET_SYSCALL_INFO, task, (void *)sizeof(info), &info) > 0 &&
 		    info.op == PTRACE_SYSCALL_INFO_SECCOMP && (call = find_call(info.seccomp.nr)) &&
-		    counts(&set, task, call, info.seccomp.args, what)) {
+		    (set.looks ? is_look : counts)(&set, task, call, info.seccomp.args, what)) {
 			bool is_one = is_counted(&set, what);
 
 			seen += is_one;

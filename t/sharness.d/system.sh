@@ -31,6 +31,14 @@ test_strace() {
 	ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" strace -f -o "$ews_log" "$@"
 }
 
+# test_unread <error> <n> <regexp> <argument>...: git ews, whose n-th look at what matches ("<call> TAB <path>") fails with the error.
+# 199: it takes no such look.
+test_unread() {
+	ews_error=$1 ews_n=$2 ews_look=$3
+	shift 3
+	ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" "$EWS_BUILD/t/killat" -r -w 60 -e "$ews_error" -c "$ews_look" "$ews_n" "$EWS_BIN/git-ews" "$@"
+}
+
 # test_wait_for <seconds> <command>...: wait until the command succeeds, at most so long.
 test_wait_for() {
 	ews_tries=$(($1 * 20))
