@@ -248,6 +248,13 @@ test_expect_success BIRTH 'P1, P8: a plain directory that was made anew: that is
 	anew anew-2 && git -C anew-2 ews list 2>err && test_must_be_empty err && git -C anew-2 ews start again && mv anew-2 anew-3 && git -C anew-3 ews end again
 '
 
+test_expect_success BIRTH 'P1: where it cannot be read just now whether a plain directory was made anew, nothing is put into it' '
+	mkdir unread && echo 1 >unread/f && start_ws unread copy && echo 2 >>"${ws:?}/f" && anew unread && cp unread/f mine &&
+	for n in $(test_seq 1 14); do
+		code=0 && { test_unread EIO $n "working/unread/project.json" -C unread apply copy >out 2>err || code=$?; } && cat err >>all && test "$code" = 1 -o "$code" = 128 && test_cmp mine unread/f || { echo >&2 "look $n: $code"; return 1; }
+	done && test_grep "^error: .*project.json.*Input/output error" all && git -C unread ews recover --moved-from . && git -C unread ews end copy
+'
+
 test_expect_success BIRTH 'P4: of a session in place whose directory was made anew, --force ends the record alone' '
 	mkdir forced && echo 1 >forced/f && git -C forced ews start --method in-place f && echo 2 >>forced/f && anew forced && cp forced/f mine && git -C forced ews end --force f && test_cmp mine forced/f && git -C forced ews start --method in-place f2 && git -C forced ews end f2 && test_cmp mine forced/f
 '

@@ -159,15 +159,18 @@ bool ews_astray_finish_parking(const char *home, const char *store)
 	return is_done;
 }
 
-bool ews_astray_is_anew(const char *home, const char *store)
+int ews_astray_is_anew(const char *home, const char *store)
 {
 	EWS_CLEANUP(home_project) struct ews_home_project project = { .dir = NULL };
 	EWS_CLEANUP(free) char *dir = NULL;
-	bool is = ews_home_find_repo_dir(&dir, home, store) == 0 && ews_home_project_read(&project, dir) == 0 &&
-		  project.is_anew;
+	int rc = ews_home_find_repo_dir(&dir, home, store);
 
+	if (rc == 0)
+		rc = ews_home_project_read(&project, dir);
+	if (rc == EWS_EIO)
+		return rc;
 	ews_error_clear();
-	return is;
+	return rc == 0 && project.is_anew;
 }
 
 int ews_astray_accept(const char *home, const char *store)

@@ -33,9 +33,10 @@ bool ews_astray_finish_parking(const char *home, const char *store);
 
 /*
  * Is the plain directory that has the store `store` by its path another one than that which this was made for? Not where no birth tells. It was
- * made anew, as from a backup, or another was put there: nobody knows, until the former one is found.
+ * made anew, as from a backup, or another was put there: nobody knows, until the former one is found. 1, 0, or EWS_EIO where what is on
+ * record of it can't be read: it may be.
  */
-bool ews_astray_is_anew(const char *home, const char *store);
+int ews_astray_is_anew(const char *home, const char *store);
 
 /* Its user says that it is the same to him. */
 int ews_astray_accept(const char *home, const char *store);

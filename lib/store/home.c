@@ -156,16 +156,21 @@ bool ews_home_knows_by_birth(const struct ews_home_project *project, const char 
 
 /*
  * Is the directory at `path` another one than that of `birth`, for certain? The number of a device may be another after each boot; and
- * what an overlay shows of a directory is another once something is written into that.
+ * what an overlay shows of a directory is another once something is written into that. 1, 0, or an error where it can't be asked just
+ * now.
  */
-static bool is_another(const char *path, const char *birth)
+static int is_another(const char *path, const char *birth)
 {
-	EWS_CLEANUP(free) char *now = ews_home_birth(path);
+	EWS_CLEANUP(free) char *now = NULL;
 	const char *minor = strchr(birth, ':');
 	const char *inode = minor ? strchr(minor + 1, ':') : NULL;
 	struct statfs fs;
 
-	return now && inode && !strncmp(now, birth, (size_t)(inode + 1 - birth)) && strcmp(now, birth) != 0 &&
+	errno = 0;
+	now = ews_home_birth(path);
+	if (!now)
+		return ews_errno_is_passing(errno) ? ews_error_os("cannot look at '%s'", path) : 0;
+	return inode && !strncmp(now, birth, (size_t)(inode + 1 - birth)) && strcmp(now, birth) != 0 &&
 	       statfs(path, &fs) == 0 && fs.f_type != OVERLAYFS_SUPER_MAGIC;
 }
 
@@ -488,7 +493,11 @@ static int read_place(struct ews_home_project *out, const cJSON *json)
 	out->leads_to = find_other(out->store);
 	if (ews_json_get_string(&birth, json, "birth") == 0)
 		out->birth = ews_strdup(birth);
-	out->is_anew = !out->is_away && out->birth && is_another(out->project, out->birth);
+	if (!out->is_away && out->birth)
+		rc = is_another(out->project, out->birth);
+	if (rc < 0)
+		return rc;
+	out->is_anew = rc > 0;
 	out->is_parked = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(json, PARKED));
 	ews_error_clear();
 	return 0;

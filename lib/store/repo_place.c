@@ -177,7 +177,10 @@ static int is_known_plain(struct ews_repo_place *out, const char *dir, const cha
 
 	if (rc <= 0 || ews_astray_finish_parking(home, store))
 		return rc < 0 ? rc : 0;
-	out->is_anew = ews_astray_is_anew(home, store);
+	rc = ews_astray_is_anew(home, store);
+	if (rc < 0)
+		return rc;
+	out->is_anew = rc > 0;
 	take_plain(out, dir, ews_steal(&store));
 	return 1;
 }
