@@ -242,4 +242,10 @@ test_expect_success 'a dry run of end --all has in JSON the rounds that would en
 	test_path_is_dir "$start" && git -C barred ews round end --agent x >out && git -C barred ews start --deep z && test_expect_code 1 git -C barred ews start --deep y 2>err && test_grep "^hint: .git ews end z. or" err && git -C barred ews end z && git -C barred ews round end --all
 '
 
+test_expect_success 'P8: a round whose session cannot be looked at just now has not ended' '
+	begin ursula && echo w >"${ws:?}/w" && for error in EIO EMFILE; do
+		test_expect_code 128 test_unread $error 1 "openat.*/sessions/${round#ews/}/state.json$" -C p round end --agent ursula >out 2>err && test_must_be_empty out && test_grep "^error: the session of round .$round." err || return 1
+	done && ews round end --agent ursula >out && git -C p cat-file -e "$round:w"
+'
+
 test_done

@@ -163,18 +163,21 @@ void ews_round_format(struct ews_buf *out, const struct ews_round *round)
 	ews_json_print(out, json, true);
 }
 
-/* Is there a session of that round, which has not ended? Another session may bear such a name, too. */
-static bool is_open(struct ews_repo *repo, const struct ews_round *round)
+/*
+ * Is there a session of that round, which has not ended? Another session may bear such a name, too. 1, 0, or an error where it can't be
+ * looked at just now.
+ */
+static int is_open(struct ews_repo *repo, const struct ews_round *round)
 {
 	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", round->id);
 	EWS_CLEANUP(free) char *label = ews_strfmt("ews/%s", round->id);
 	EWS_CLEANUP(fd) int fd = ews_dir_open_own(repo->dir_fd, rel);
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
-	bool open = fd >= 0 && ews_state_read(&state, fd) == 0 && state.state != EWS_STATE_ENDED &&
-		    !strcmp(state.label, label);
+	int rc = fd < 0 ? fd : ews_state_read(&state, fd);
 
-	ews_error_clear();
-	return open;
+	if (rc < 0)
+		return ews_error_if_passing(rc);
+	return state.state != EWS_STATE_ENDED && !strcmp(state.label, label);
 }
 
 static int read_one(struct ews_round *out, struct ews_repo *repo, int fd, const char *team, const char *id)
@@ -193,7 +196,10 @@ static int read_one(struct ews_round *out, struct ews_repo *repo, int fd, const 
 			       team, name);
 	if (rc < 0)
 		return ews_error_wrap("the record of round 'ews/%s'", id);
-	out->is_open = is_open(repo, out);
+	rc = is_open(repo, out);
+	if (rc < 0)
+		return ews_error_wrap("the session of round 'ews/%s'", id);
+	out->is_open = rc > 0;
 	rc = ews_odb_ref_read(&out->tip, repo->odb, ref);
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
