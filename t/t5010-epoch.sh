@@ -104,4 +104,16 @@ test_expect_success 'P8: of a session whose work tree is gone nothing is said th
 	git -C trees ews diff w 2>err && test_grep "can.t be told: session .w.: its work tree is gone" err && git -C trees ews end w 2>err && test_grep ! drift err
 '
 
+test_expect_success 'P8: a HEAD that cannot be read just now is no other one: nothing is stale, and the epoch stays' '
+	test_repo unread && start_ws unread s && git -C unread ews epoch >before && n=1 && code=0 && while test $code != 199; do
+		code=0 && { test_unread EMFILE $n "/unread/[.]git(/(HEAD|refs/heads/[^/]*))?$" -C unread status s >out 2>err || code=$?; } && test_grep ! "^ *Stale" out && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
+	done && test $n -gt 5 && git -C unread ews epoch >after && test_cmp before after
+'
+
+test_expect_success 'P8: nor is a file changed that cannot be looked at just now' '
+	git -C unread ews epoch bump && touch -d "+1 hour" unread/* && n=1 && code=0 && while test $code != 199; do
+		code=0 && { test_unread EMFILE $n "/unread(/[^.][^/]*)?$" -C unread status s >out 2>err || code=$?; } && test_grep ! "of the base changed" out && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
+	done && test $n -gt 5
+'
+
 test_done

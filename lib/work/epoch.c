@@ -232,20 +232,23 @@ static void hash_string(struct ews_hash *hash, const char *text, size_t len)
 	ews_hash_add(hash, text, len);
 }
 
-/* Where HEAD stands, what it names, and whether a merge is under way. */
-static void hash_head(struct ews_hash *hash, struct ews_repo *repo, const struct ews_gitstate *git)
+/* Where HEAD stands, what it names, and whether a merge is under way. What can't be read just now is no other commit. */
+static int hash_head(struct ews_hash *hash, struct ews_repo *repo, const struct ews_gitstate *git)
 {
 	static const char *const files[] = { "HEAD", "MERGE_HEAD" };
 	struct ews_oid head = EWS_OID_NONE;
+	int rc = ews_odb_ref_read(&head, repo->odb, "HEAD");
 
-	if (ews_odb_ref_read(&head, repo->odb, "HEAD") < 0)
-		ews_error_clear(); /* there is no commit yet */
+	if (rc == EWS_EIO)
+		return rc;
+	ews_error_clear(); /* there may be no commit yet */
 	hash_string(hash, (const char *)head.id, head.len);
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
 		const struct ews_gitstate_file *file = ews_gitstate_file(git, files[i]);
 
 		hash_string(hash, file ? file->data.ptr : "", file ? file->data.len : 0);
 	}
+	return 0;
 }
 
 /* What is staged, not when it was looked at. */
@@ -307,8 +310,9 @@ static int digest(char hex[2 * EWS_HASH_MAX + 1], struct ews_repo *repo, struct 
 
 	hash_string(hash, now->hash, strlen(now->hash));
 	if (!repo->is_plain) {
-		hash_head(hash, repo, &now->git);
-		rc = repo->is_bare ? 0 : hash_index(hash, repo, now);
+		rc = hash_head(hash, repo, &now->git);
+		if (rc == 0 && !repo->is_bare)
+			rc = hash_index(hash, repo, now);
 	}
 	ews_hash_finish(hash, bytes);
 	ews_hex(hex, bytes, 32);

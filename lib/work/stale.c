@@ -45,21 +45,21 @@ static void release_walk(struct walk *walk)
 
 EWS_CLEANUP_DEFINE(walk, struct walk, release_walk)
 
-/* Go to the directory of `path`; no link is followed on the way. */
-static void go_to(struct walk *walk, const char *path)
+/* Go to the directory of `path`; no link is followed on the way. Fails where it can't be looked into just now. */
+static int go_to(struct walk *walk, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	size_t len = slash ? (size_t)(slash - path) : 0;
 
 	if (walk->dir && strlen(walk->dir) == len && !strncmp(walk->dir, path, len))
-		return;
+		return 0;
 	free(walk->dir);
 	if (walk->dir_fd >= 0)
 		close(walk->dir_fd);
 	walk->dir = ews_strndup(path, len);
 	walk->dir_fd = ews_dir_open_beneath(walk->project_fd, len ? walk->dir : ".");
-	if (walk->dir_fd < 0)
-		ews_error_clear(); /* what lay in it is gone */
+	/* Of any other reason: what lay in it is gone. */
+	return walk->dir_fd < 0 ? ews_error_if_passing(walk->dir_fd) : 0;
 }
 
 /* A start from a commit leaves the project's files as they were, which may be others: what is older changed before. */
@@ -119,39 +119,54 @@ static int hash_file(struct ews_hash *hash, int dir_fd, const char *name)
 	return n < 0 ? -1 : 0;
 }
 
-/* Does `name` hold what `entry` has, which is as long? What can't be read counts as another. */
-static bool has_content(const struct walk *walk, const char *name, const struct ews_entry *entry)
+/*
+ * Does `name` hold what `entry` has, which is as long? 1, 0, or an error where we lack what it takes to look. What else can't be
+ * read counts as another.
+ */
+static int has_content(const struct walk *walk, const char *name, const struct ews_entry *entry)
 {
 	struct ews_hash *hash = ews_hash_new(ews_odb_algo(walk->project->odb));
 	char header[EWS_OBJECT_HEADER_MAX];
 	struct ews_oid oid = EWS_OID_NONE;
-	int rc;
+	int rc, why;
 
 	ews_hash_add(hash, header, ews_object_header(header, EWS_OBJECT_BLOB, entry->size));
 	rc = entry->type == EWS_ENTRY_LINK ? hash_link(hash, walk->dir_fd, name, entry->size)
 					   : hash_file(hash, walk->dir_fd, name);
+	why = errno;
 	oid.len = (uint8_t)ews_hash_finish(hash, oid.id);
 	ews_hash_free(hash);
+	if (rc < 0 && ews_errno_is_ours(why)) {
+		errno = why;
+		return ews_error_os("cannot read '%s'", entry->path);
+	}
 	return rc == 0 && ews_oid_equal(&oid, &entry->oid);
 }
 
-static bool has_changed(struct walk *walk, const struct ews_entry *entry)
+/* 1, 0, or an error. */
+static int has_changed(struct walk *walk, const struct ews_entry *entry)
 {
 	const char *name = ews_path_base(entry->path);
 	struct ews_entry now = { .path = entry->path };
 	struct stat st;
+	int rc = go_to(walk, entry->path);
 
-	go_to(walk, entry->path);
-	if (walk->dir_fd < 0 || fstatat(walk->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (rc < 0)
+		return rc;
+	if (walk->dir_fd < 0 || fstatat(walk->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		if (walk->dir_fd >= 0 && ews_errno_is_passing(errno))
+			return ews_error_os("cannot look at '%s'", entry->path);
 		return went_since_start(walk, entry->path);
+	}
 	if (!is_since_start(walk, &st) && !is_another(walk, entry, &st))
-		return false;
+		return 0;
 	ews_entry_set_stat(&now, &st);
 	if (now.type != entry->type || now.size != entry->size ||
 	    ews_entry_git_mode(&now) != ews_entry_git_mode(entry))
-		return true;
+		return 1;
 	/* Its mtime says nothing: somebody may have set it back, as cp -p and unpackers do. */
-	return !has_content(walk, name, entry);
+	rc = has_content(walk, name, entry);
+	return rc < 0 ? rc : !rc;
 }
 
 /* Did it start from another commit than the project was at? */
@@ -179,8 +194,12 @@ static int look_at_files(struct ews_stale *out, const struct ews_session *sessio
 		return walk.project_fd;
 	for (size_t i = 0; i < base->n; i++) {
 		const struct ews_entry *entry = &base->items[i];
+		bool is_told = entry->type == EWS_ENTRY_FILE || entry->type == EWS_ENTRY_LINK;
+		int rc = is_told ? has_changed(&walk, entry) : 0;
 
-		if ((entry->type == EWS_ENTRY_FILE || entry->type == EWS_ENTRY_LINK) && has_changed(&walk, entry))
+		if (rc < 0)
+			return rc;
+		if (rc > 0)
 			ews_strv_add(&out->files, entry->path);
 	}
 	return 0;
@@ -196,19 +215,23 @@ static void find_branch(struct ews_oid *out, const struct ews_tripwire *tripwire
 		ews_error_clear();
 }
 
-static void look_at_head(struct ews_stale *out, const struct ews_session *session, struct ews_repo *project,
-			 const struct ews_tripwire *before, const struct ews_tripwire *now)
+static int look_at_head(struct ews_stale *out, const struct ews_session *session, struct ews_repo *project,
+			const struct ews_tripwire *before, const struct ews_tripwire *now)
 {
 	const char *was = ews_tripwire_find(before, "HEAD"), *is = ews_tripwire_find(now, "HEAD");
 	const char *branch = session->state.branch;
+	int rc;
 
 	if (*branch)
 		find_branch(&out->head_before, before, branch);
-	if (ews_odb_resolve_commit(&out->head_now, project->odb, "HEAD") < 0)
-		ews_error_clear(); /* there is none yet */
+	rc = ews_odb_resolve_commit(&out->head_now, project->odb, "HEAD");
+	if (rc == EWS_EIO)
+		return rc;
+	ews_error_clear(); /* there may be none yet */
 	/* A branch is known by name. Where HEAD names a commit itself, its text says whether it is another. */
 	out->has_head_moved = *branch ? !ews_oid_equal(&out->head_before, &out->head_now)
 				      : (was == NULL) != (is == NULL) || (was && strcmp(was, is) != 0);
+	return 0;
 }
 
 /* Then HEAD and files are what they were: that is what the epoch is about. */
@@ -236,8 +259,8 @@ int ews_stale_look(struct ews_stale *out, struct ews_session *session, const str
 	if (is_same_epoch(session, epoch))
 		return 0;
 	if (!project->is_plain)
-		look_at_head(out, session, project, before, now);
-	return project->is_bare ? 0 : look_at_files(out, session, project, base);
+		rc = look_at_head(out, session, project, before, now);
+	return rc < 0 || project->is_bare ? rc : look_at_files(out, session, project, base);
 }
 
 int ews_stale_find(struct ews_stale *out, struct ews_session *session, const struct ews_entries *base,
