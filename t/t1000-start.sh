@@ -575,4 +575,10 @@ test_expect_success 'a tree or a file that git replace has put another in the pl
 	done
 '
 
+test_expect_success 'P8: where HEAD cannot be read just now no session begins that would be on no branch' '
+	test_repo unread && branch=$(git -C unread symbolic-ref --short HEAD) && n=1 && code=0 && while test $code != 199; do
+		code=0 && { test_unread EIO $n "/unread/[.]git(/HEAD)?$" -C unread start s$n >out 2>err || code=$?; } && if test $code = 0; then git -C unread ews status --json s$n >json && test_json json ".sessions[0].branch" "$branch"; fi && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
+	done && test $n -gt 5
+'
+
 test_done

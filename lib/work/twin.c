@@ -507,11 +507,13 @@ static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_b
 	if (rc < 0)
 		return rc;
 	/* HEAD's tree tells what was changed since; who takes a revision alone need not know. */
-	if (!takes_all(opts, repo) && (with_project || !opts->base) &&
-	    ews_odb_resolve_commit(&project_head, repo->odb, "HEAD") == 0)
-		rc = list_commit(&src->head, &src->head_tree, repo, &project_head);
-	else
-		ews_error_clear();
+	if (!takes_all(opts, repo) && (with_project || !opts->base)) {
+		rc = ews_odb_resolve_commit(&project_head, repo->odb, "HEAD");
+		if (rc == 0)
+			rc = list_commit(&src->head, &src->head_tree, repo, &project_head);
+		else
+			rc = ews_error_if_passing(rc);
+	}
 	if (rc == 0 && opts->base) {
 		src->has_base = true;
 		rc = list_commit(&src->base, &src->base_tree, repo, head);
@@ -618,22 +620,29 @@ static int choose_gitstate(struct ews_twin *out, const struct ews_gitstate *git,
 	return ews_gitstate_detach(&out->content.git, &out->head);
 }
 
-static char *find_branch(struct ews_repo *repo)
+/* The project's branch, "" where HEAD is on none. */
+static int find_branch(char **out, struct ews_repo *repo)
 {
 	EWS_CLEANUP(gitstate) struct ews_gitstate git = EWS_GITSTATE_INIT;
 	EWS_CLEANUP(free) char *ref = NULL;
+	int rc = repo->is_plain ? 0 : ews_gitstate_read_files(&git, repo->git_fd);
 
-	if (ews_gitstate_read_files(&git, repo->git_fd) == 0)
+	if (rc < 0)
+		rc = ews_error_if_passing(rc);
+	else if (!repo->is_plain)
 		ref = ews_head_branch(&git);
-	ews_error_clear();
-	return ews_strdup(ref ? ref + strlen(EWS_REF_BRANCHES) : "");
+	if (rc < 0)
+		return rc;
+	*out = ews_strdup(ref ? ref + strlen(EWS_REF_BRANCHES) : "");
+	return 0;
 }
 
 int ews_twin_find_head(struct ews_twin *twin, struct ews_repo *repo)
 {
-	int rc;
+	int rc = find_branch(&twin->branch, repo);
 
-	twin->branch = repo->is_plain ? ews_strdup("") : find_branch(repo);
+	if (rc < 0)
+		return fail_head(rc);
 	rc = repo->is_plain ? 0 : ews_odb_resolve_commit(&twin->head, repo->odb, "HEAD");
 	if (rc == 0)
 		return 0;
@@ -752,9 +761,10 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 		rc = match_specs(&src, repo, opts);
 	if (rc == 0 && !repo->is_plain)
 		rc = choose_gitstate(out, &src.project.git, opts->uncommitted && !opts->base && !repo->is_bare);
+	if (rc == 0)
+		rc = find_branch(&out->branch, repo);
 	if (rc < 0)
 		return rc;
-	out->branch = repo->is_plain ? ews_strdup("") : find_branch(repo);
 	out->is_composed = !is_whole;
 	if (is_whole) {
 		out->content.scan.entries = src.project.scan.entries;
