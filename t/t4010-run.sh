@@ -540,4 +540,10 @@ test_expect_success 'an ordinary exit leaves no owner, no lock and no temporary 
 	ls "$HOME/.superqode/tmp" >list && test_must_be_empty list
 '
 
+test_expect_success 'P8: an index that cannot be read just now has not changed' '
+	test_repo indexed && start_ws indexed s && n=1 && code=0 && while test $code != 199; do
+		code=0 && { test_unread EIO $n "read.*/indexed/[.]git/index$" -C indexed status s >out 2>err || code=$?; } && test_grep ! "index changed" out && n=$((n + 1)) || { echo >&2 "read $n"; return 1; }
+	done && test $n -gt 2
+'
+
 test_done

@@ -28,6 +28,7 @@ struct window {
 	const uint8_t *at, *end;
 	size_t behind;
 	int fd;
+	int error; /* why no more could be read; 0: it could */
 	uint8_t *bytes; /* WINDOW_BYTES of them, which are filled from the file */
 };
 
@@ -46,7 +47,7 @@ static size_t left(const struct window *in)
 	return (size_t)(in->end - in->at);
 }
 
-/* Read what there is room for behind what is left. What can't be read here fails once more where all bytes are. */
+/* Read what there is room for behind what is left. */
 static bool refill(struct window *in)
 {
 	size_t kept = left(in);
@@ -61,6 +62,8 @@ static bool refill(struct window *in)
 	do {
 		n = read(in->fd, in->bytes + kept, step);
 	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		in->error = errno;
 	if (n <= 0)
 		return false;
 	in->end += n;
@@ -215,8 +218,8 @@ static bool take_all(struct digest *digest)
 	return true;
 }
 
-/* Of an index of `len` bytes, `in` still standing before the first. `*out` is left alone when this is false. */
-static bool digest_entries(uint8_t *out, const struct window *in, size_t len, enum ews_hash_algo algo)
+/* Of an index of `len` bytes, `in` still standing before the first. `*out` is left alone when this is false; `in` says whether it was read. */
+static bool digest_entries(uint8_t *out, struct window *in, size_t len, enum ews_hash_algo algo)
 {
 	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
 	struct digest digest = { .in = *in,
@@ -227,6 +230,7 @@ static bool digest_entries(uint8_t *out, const struct window *in, size_t len, en
 				 .path_bytes_left = len * EWS_INDEX_PATH_GROWTH_MAX };
 	bool is_whole = take_all(&digest);
 
+	in->error = digest.in.error;
 	if (is_whole)
 		ews_hash_finish(hash, out);
 	ews_buf_release(&digest.said);
@@ -278,6 +282,11 @@ int ews_index_digest(uint8_t *out, int dir_fd, const char *name, enum ews_hash_a
 		in.behind = (size_t)st.st_size - ews_hash_len(algo);
 		if (digest_entries(out, &in, (size_t)st.st_size, algo))
 			return 0;
+	}
+	/* Its bytes are another digest, as if it had changed. */
+	if (in.error) {
+		errno = in.error;
+		return ews_error_os("cannot read '%s'", name);
 	}
 	return digest_all(out, bytes, fd, name);
 }
