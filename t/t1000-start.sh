@@ -581,4 +581,10 @@ test_expect_success 'P8: where HEAD cannot be read just now no session begins th
 	done && test $n -gt 5
 '
 
+test_expect_success 'P2: nor is a workspace open to all where the mode of the project cannot be asked for just now' '
+	mkdir closed && echo secret >closed/f && chmod 700 closed && n=1 && code=0 && while test $code != 199; do
+		code=0 && { test_unread EIO $n "newfstatat.*/closed$" -C closed start s$n >out 2>err || code=$?; } && if test $code = 0; then test "$(stat -c %a "$(cat out)")" = 700; fi && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
+	done && test $n -gt 3
+'
+
 test_done

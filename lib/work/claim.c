@@ -253,8 +253,11 @@ int ews_claim_make_workspace(struct ews_session *session, int project_fd, bool i
 	mode_t mode = 0777;
 	int fd, rc;
 
-	if (project_fd >= 0 && fstat(project_fd, &st) == 0)
+	if (project_fd >= 0) {
+		if (fstat(project_fd, &st) < 0)
+			return ews_error_os("cannot look at '%s'", repo->project);
 		mode = (st.st_mode & 0777) | 0700;
+	}
 	if (is_elsewhere) {
 		rc = ews_home_mark_elsewhere(repo->home, path, repo->dir, session->state.id);
 		if (rc < 0)
