@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "base/shell_word.h"
 #include "base/terminal.h"
 #include "cmd/cmd.h"
@@ -107,6 +108,21 @@ static int note_problem(struct ews_session_view *view)
 	return 0;
 }
 
+/* What a disk does not give is in none of the sums: it may have changed, or not. */
+static void note_unread(struct ews_session_view *view)
+{
+	const struct ews_skips *from = &view->diff.from.content.scan.skips, *to = &view->diff.to.content.scan.skips;
+
+	for (size_t i = 0; i < to->n && !view->problem; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+		if (to->items[i].reason != EWS_SKIP_UNREADABLE || ews_skips_unseen(from, to->items[i].path))
+			continue;
+		ews_path_quote(&path, to->items[i].path);
+		view->problem = ews_strfmt("not looked at: %s (unreadable)", path.ptr);
+	}
+}
+
 static int look_into(struct ews_session_view *view, struct ews_epoch_looking *looking)
 {
 	struct ews_repo *repo = view->session.repo;
@@ -122,6 +138,8 @@ static int look_into(struct ews_session_view *view, struct ews_epoch_looking *lo
 	if (rc == 0)
 		rc = ews_diff_records(&view->diff, repo, NULL);
 	view->has_diff = rc == 0;
+	if (rc == 0)
+		note_unread(view);
 	return rc;
 }
 
