@@ -54,4 +54,9 @@ test_expect_success 'P4: what git, or libgit2, could not delete though it succee
 	sweep -j 1 -f EINTR -n 1 -a "unlink.*refs/heads/left.lock$" end/branch
 '
 
+test_expect_success 'P1, P8: what cannot be looked at just now is not taken for what is not there' '
+	sweep -j 1 -f "unread unopened" -n 3 -a "openat.*/sessions/[^/]*/state.json$" round-end/worktree && sweep -j 1 -f "unread unopened" -n 6 -a "/p/[.]git(/HEAD|/index)?$" start/worktree diff/worktree &&
+	sweep -j 1 -f unread -n 6 -a "/(project.json|x/new|x/d/b)$" status/worktree apply/plain
+'
+
 test_done
