@@ -52,8 +52,8 @@ test_expect_success 'P7: the patch is the bytes of git'"'"'s own patch of the tw
 '
 
 test_expect_success 'P7: applied to the base it gives the workspace' '
-	mkdir base && git -C p archive refs/ews/sessions/s | tar -x --no-same-permissions -C base &&
-	(cd base && git apply --whitespace=nowarn ../want) && test_same_tree -x .superqode "$ws" base &&
+	mkdir base forth && git -C p archive refs/ews/sessions/s | tar -x --no-same-permissions -C base && cp -a base/. forth &&
+	(cd forth && git apply --whitespace=nowarn ../want) && test_same_tree -x .superqode "$ws" forth &&
 	git clone -q p target && (
 		cd target && git fetch -q origin "+refs/ews/*:refs/ews/*" && git checkout -q --detach refs/ews/sessions/s &&
 		git apply --index --whitespace=nowarn ../want && test "$(git write-tree)" = $B
@@ -67,8 +67,7 @@ takes_back() (
 takes_back && test_set_prereq TAKES_BACK
 
 test_expect_success TAKES_BACK 'P7: backwards it gives the base' '
-	(cd base && git apply --whitespace=nowarn -R ../want) && mkdir again && git -C p archive refs/ews/sessions/s | tar -x --no-same-permissions -C again &&
-	test_same_tree again base && git -C target apply --cached -R ../want && test "$(git -C target write-tree)" = $A
+	(cd forth && git apply --whitespace=nowarn -R ../want) && test_same_tree forth base && git -C target apply --cached -R ../want && test "$(git -C target write-tree)" = $A
 '
 
 test_expect_success 'the tree against the base, whatever the index and HEAD say' '
