@@ -149,19 +149,28 @@ static int fail_dead(struct reader *reader, const struct ews_oid *oid)
 			 status, hex, *sentence ? ": " : "", sentence);
 }
 
-/* "missing" is also what git says of a file that it can't make sense of; then it has complained of that one. */
+/*
+ * "missing" is also what git says of a file that it can't make sense of, or, the newer ones, can't open just now. Of
+ * the two that one is damaged which doesn't become whole by being looked at again.
+ */
 static int fail_missing(struct reader *reader, const struct room *room, const struct ews_oid *oid)
 {
 	const struct ews_buf *complaint = ews_child_complaint(reader->child);
+	EWS_CLEANUP(free) char *sentence = NULL;
 	char hex[EWS_OID_HEX_MAX];
+	int rc;
 
 	ews_oid_hex(hex, oid);
-	if (strstr(complaint->ptr, hex + 2)) {
-		EWS_CLEANUP(free) char *sentence = ews_git_sentence(complaint);
-
-		return ews_error(EWS_EDAMAGED, "object %s is damaged: %s", hex, sentence);
-	}
-	return ews_odb_missing(&room->face, oid);
+	if (!strstr(complaint->ptr, hex + 2))
+		return ews_odb_missing(&room->face, oid);
+	rc = ews_odb_check_readable(&room->face, oid);
+	if (rc == 0)
+		rc = ews_loose_check(ews_odb_write_dir(&room->face), oid);
+	if (rc < 0 && !ews_odb_has_lost(rc))
+		return rc;
+	sentence = ews_git_sentence(complaint);
+	return rc == 0 ? ews_error(EWS_EIO, "cannot read object %s: %s", hex, sentence)
+		       : ews_error(EWS_EDAMAGED, "object %s is damaged: %s", hex, sentence);
 }
 
 static int read_type(enum ews_object_type *out, const char *word)
