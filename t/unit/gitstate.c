@@ -222,7 +222,7 @@ Test(gitstate, what_is_under_way_is_named_and_put_away_whole)
 	read_state(&state);
 	fixture_shell("cd git && mkdir rebase-merge sequencer && echo 1 >rebase-merge/done && echo 2 >BISECT_LOG");
 	read_state(&now);
-	cr_assert_eq(now.left.n, 4);
+	cr_assert_eq(now.left.n, 3);
 	ews_gitstate_differences(&differences, &state, &now);
 	cr_assert_eq(differences.n, 3);
 	cr_assert_eq(ews_gitstate_write(&state, git_fd, -1, EWS_SHARING_NONE), 0);
