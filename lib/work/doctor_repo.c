@@ -282,7 +282,7 @@ static char *find_source(const char *text, bool is_push)
 	/* One that leads to refs of ours alone. */
 	if (!star || head >= strlen(OURS))
 		return ews_strndup(text, len);
-	return ews_strfmt("%.*s%s%.*s", (int)(star - text), text, OURS + head, (int)(colon - star), star);
+	return ews_strfmt("%.*s%s%.*s", (int)(star - text), text, &OURS[head], (int)(colon - star), star);
 }
 
 /* Does the refspec `text` leave out all of `source`, a ref or a pattern? */
