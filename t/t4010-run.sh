@@ -223,7 +223,7 @@ test_expect_success 'clean ends what dead owners left, unless it is changed' '
 test_expect_success 'processes left behind are named, and keep the session; --reap ends them' '
 	run_in p --new=left -- sh -c "sleep 60 >/dev/null 2>&1 & echo \$!" && sleeper=$(cat out) && test_when_finished "kill -9 $sleeper || :" &&
 	test_grep "^warning: left behind: .* ($sleeper)$" err && test_grep "^warning: session .left. goes on: .*in use by" err && kill -9 $sleeper &&
-	run_in p left --reap --end -- sh -c "(setsid sh -c \"trap : TERM; echo \\\$\\\$; while :; do sleep 0.1; done\" </dev/null 2>/dev/null &); sleep 0.1" &&
+	run_in p left --reap --end -- sh -c "(setsid sh -c \"trap : TERM; echo \\\$\\\$; : >\\\$TMPDIR/up; while :; do sleep 0.1; done\" </dev/null 2>/dev/null &); until test -e \"\$TMPDIR\"/up; do sleep 0.1; done" &&
 	test_grep "^warning: left behind, and ended: .* ($(cat out))$" err && test_must_fail kill -0 "$(cat out)" && git -C p ews list >list && test_must_be_empty list
 '
 

@@ -448,7 +448,7 @@ Test(pack_read, a_stream_may_be_longer_than_there_is_a_reason_for)
 		cr_assert(is_object(&oid, type, found));
 		ews_packs_free(packs);
 		fixture_shell(
-			"for p in r/.git/objects/pack/*.idx; do git show-index <\"$p\" | grep -q %s && rm -f \"$p\" \"${p%%idx}pack\"; done; true",
+			"for p in r/.git/objects/pack/*.idx; do git show-index --object-format=sha1 <\"$p\" | grep -q %s && rm -f \"$p\" \"${p%%idx}pack\"; done; true",
 			"$(git hash-object a)");
 	}
 	ews_pack_reader_free(reader);
