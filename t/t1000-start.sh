@@ -587,4 +587,11 @@ test_expect_success 'P2: nor is a workspace open to all where the mode of the pr
 	done && test $n -gt 3
 '
 
+test_expect_success 'what an end needs of home is made by the start, while there is space' '
+	for algo in sha1 sha256; do
+		git init -q --object-format=$algo space-$algo && (cd space-$algo && echo a >a && git add a && git commit -qm a) && SUPERQODE_HOME="$PWD/space.home" git -C space-$algo ews start s && ls space.home >before && grep "^neutral" before &&
+			SUPERQODE_HOME="$PWD/space.home" git -C space-$algo ews diff s && SUPERQODE_HOME="$PWD/space.home" git -C space-$algo ews end s && ls space.home >after && test_cmp before after || return 1
+	done
+'
+
 test_done

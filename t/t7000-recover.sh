@@ -52,7 +52,7 @@ test_expect_success 'P4: start' '
 '
 
 test_expect_success 'P4: of one that was killed at its start nobody says that its base was deleted, or its workspace' '
-	met=0 && for n in $(test_seq 2 45); do
+	met=0 && for n in $(test_seq 2 70); do
 		restore fresh && { killat -o log $n git -C p ews start x >out 2>err || :; } && git -C p ews diff x >out 2>err || { test_grep ! "fsck" err && test_grep ! "is gone" err && { test_grep ! "is interrupted" err || met=$((met + 1)); }; } || return 1
 	done && test $met -gt 0
 '

@@ -174,6 +174,33 @@ test_expect_success TMPFS 'P4: revert and its undo on a full disk: the reserve i
 	in_full revert.sh
 '
 
+test_expect_success TMPFS 'P4: nor does the first end on a full disk lack anything, and its undo' '
+	cat full.sh - >end.sh <<-\EOF &&
+	git -C p ews end --dry-run x
+	test -s "$HOME/.superqode/reserve"
+	git -C p ews end x
+	test ! -e "$HOME/.superqode/reserve"
+	test ! -e "$ws"
+	git -C p ews undo x
+	cmp b.want "${ws:?}/d/b"
+	EOF
+	in_full end.sh
+'
+
+test_expect_success TMPFS 'an end that has no space to begin leaves nothing to recover, and does not say so' '
+	sed "/^seq/,/^cp/d" full.sh - >none.sh <<-\EOF &&
+	rm "$HOME/.superqode/reserve"
+	! cat /dev/zero >>no 2>/dev/null
+	! git -C p ews end x 2>../said
+	grep "cannot end session.*No space left" ../said
+	test "$(grep -c "ews recover" ../said)" = 0
+	rm filling
+	git -C p ews end x
+	test ! -e "$ws"
+	EOF
+	in_full none.sh
+'
+
 test_expect_success TMPFS 'P4: recover on a full disk finishes what was begun, and puts a reserve aside when it can' '
 	cat full.sh - >recover.sh <<-\EOF &&
 	rm -f filling no

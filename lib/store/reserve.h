@@ -4,9 +4,9 @@
  *     <home>/reserve
  *
  * Taking something back writes, too: what is there is kept first, and the journal says what is done. So
- * that it works on a full disk, the verbs that take back give the reserve to the file system when that has less
- * left, and it is put aside anew when there is plenty. Where home lies on another file system than the project, it helps
- * home alone.
+ * that it works on a full disk, the verbs that take back, and the end, which is how space is made, give the reserve to
+ * the file system when that has less left, and it is put aside anew when there is plenty. What begins something new does not
+ * take what its undo may need. Where home lies on another file system than the project, it helps home alone.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -22,6 +22,7 @@
 #include "store/git.h"
 #include "store/hardlink.h"
 #include "store/journal.h"
+#include "store/reserve.h"
 #include "work/branch.h"
 #include "work/end_step.h"
 #include "work/finding.h"
@@ -452,14 +453,31 @@ static int go(struct ews_end_result *result, struct ews_session *session, struct
 	return rc < 0 ? rc : ews_end_finish(session, step);
 }
 
+/* Where nothing was begun there is nothing to finish. */
+static void hint_recover(const struct ews_session *session)
+{
+	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
+	bool has_begun;
+
+	ews_error_save(&why);
+	has_begun = ews_session_has_unfinished_step(session);
+	(void)ews_error_restore(&why);
+	if (has_begun)
+		ews_error_hint("'git ews recover %s' finishes it, or takes it back; nothing is lost",
+			       session->state.id);
+}
+
 int ews_end(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
 {
 	EWS_CLEANUP(end_result) struct ews_end_result result = { .drift = EWS_STRV_INIT, .skipped = EWS_STRV_INIT };
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 	struct drift drift;
 	bool will_revert = false, is_collected;
-	int rc = opts->force ? ews_session_lock(session, "end") : ews_session_lock_settled(session, "end");
+	int rc;
 
+	if (!opts->dry_run)
+		ews_reserve_ease(session->repo->home);
+	rc = opts->force ? ews_session_lock(session, "end") : ews_session_lock_settled(session, "end");
 	if (rc < 0)
 		return rc;
 	/* What it leaves belongs there, wherever the end is called. */
@@ -505,8 +523,7 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		result.pending_name = ews_pending_next_name(session->repo, session->state.id);
 	rc = go(&result, session, &step);
 	if (rc < 0) {
-		ews_error_hint("'git ews recover %s' finishes it, or takes it back; nothing is lost",
-			       session->state.id);
+		hint_recover(session);
 		return ews_error_wrap("cannot end session '%s'", session->state.id);
 	}
 	/* What is left of it goes when the next one of that name begins. */

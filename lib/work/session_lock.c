@@ -162,7 +162,7 @@ static char *find_unfinished(const struct ews_session *session)
 	return found;
 }
 
-static bool has_unfinished_step(const struct ews_session *session)
+bool ews_session_has_unfinished_step(const struct ews_session *session)
 {
 	EWS_CLEANUP(free) char *found = find_unfinished(session);
 
@@ -199,7 +199,7 @@ bool ews_session_is_interrupted(const struct ews_session *session)
 bool ews_session_is_orphaned(const struct ews_session *session)
 {
 	return session->state.state == EWS_STATE_ACTIVE && ews_session_has_dead_owner(session) &&
-	       !has_unfinished_step(session);
+	       !ews_session_has_unfinished_step(session);
 }
 
 int ews_session_refuse_company(const struct ews_session *session)
@@ -264,7 +264,7 @@ int ews_session_lock_settled(struct ews_session *session, const char *verb)
 	int rc = ews_session_lock(session, verb);
 
 	/* Who was at work when it was looked at may have been killed since. Who held the lock knows what he found. */
-	if (rc == 0 && !is_held && has_unfinished_step(session))
+	if (rc == 0 && !is_held && ews_session_has_unfinished_step(session))
 		rc = ews_session_fail_interrupted(session->state.id);
 	return rc;
 }

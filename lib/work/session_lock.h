@@ -64,6 +64,9 @@ int ews_session_refuse_unsettled(const struct ews_session *session);
  */
 int ews_session_refuse_company(const struct ews_session *session);
 
+/* Is it as a verb leaves it that was killed, or is at work: an unfinished step in its journal, starting/ending? Clears the error that is set. */
+bool ews_session_has_unfinished_step(const struct ews_session *session);
+
 /* Is it interrupted: an unfinished step in its journal, starting/ending with no living holder of its lock, or its owner dead? */
 bool ews_session_is_interrupted(const struct ews_session *session);
 

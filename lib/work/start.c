@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/pool.h"
 #include "base/sync.h"
+#include "store/git.h"
 #include "store/hardlink.h"
 #include "store/linked.h"
 #include "store/reserve.h"
@@ -577,6 +578,16 @@ static void name_promised(struct ews_start_result *result, const struct ews_repo
 			     "another commit may lack files; with --method worktree it does");
 }
 
+/* For the day when the disk is full. An end or a diff asks git, which stands in a directory of home. Best effort. */
+static void put_aside(const struct ews_repo *repo)
+{
+	EWS_CLEANUP(free) char *neutral = NULL;
+
+	ews_reserve_make(repo->home);
+	if (ews_git_neutral_dir(&neutral, repo->home, ews_odb_algo(repo->odb)) < 0)
+		ews_error_clear();
+}
+
 int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct ews_start_opts *opts)
 {
 	EWS_CLEANUP(start_result) struct ews_start_result result = EWS_START_RESULT_INIT;
@@ -608,7 +619,7 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 	if (rc == 0)
 		rc = ews_tripwire_take(&before, repo);
 	if (rc == 0)
-		ews_reserve_make(repo->home);
+		put_aside(repo);
 	if (rc == 0)
 		rc = choose_way(result.session.method, opts)(&starting);
 	if (rc < 0) {
