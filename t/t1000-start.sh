@@ -338,6 +338,14 @@ test_expect_success '--base with what is uncommitted: what HEAD has removed sinc
 	echo staged >since/a && git -C since add a && rm since/a && test_expect_code 1 git -C since ews start --base HEAD~1 --uncommitted c 2>err && test_grep ".a. has uncommitted changes" err
 '
 
+test_expect_success 'P8: --base with what is uncommitted: what is staged alone is no less a change' '
+	git init -q stages && (cd stages && for n in 1 2; do echo $n >f && echo $n >g && git add . && ews_repo_commit $n ${n}00 || exit 1; done && echo 2 >same && git add same && ews_repo_commit 3 300) &&
+	(cd stages && start_ws . --base HEAD~2 --uncommitted c && echo 1 >want && test_cmp want "${ws:?}/f" && git ews end c && echo staged >f && git add f && echo 2 >f && test_expect_code 1 git ews start --base HEAD~2 --uncommitted c 2>err && test_grep ".f. has uncommitted changes" err &&
+		start_ws . --base HEAD~1 --uncommitted c -- f && test_cmp f "${ws:?}/f" && git -C "$ws" diff --cached --name-only >got && echo f >want && test_cmp want got && git ews end c && git reset -q && git rm -q --cached g &&
+		for opts in --untracked --no-untracked; do test_expect_code 1 git ews start --base HEAD~2 --uncommitted $opts c 2>err && test_grep ".g. has uncommitted changes" err || exit 1; done && git reset -q && chmod +x f && git add f && chmod -x f &&
+		test_expect_code 1 git ews start --base HEAD~2 --uncommitted c 2>err && test_grep ".f. has uncommitted changes" err)
+'
+
 test_expect_success '--base with no such revision fails and leaves nothing' '
 	test_repo nb && test_fingerprint nb >before &&
 	test_expect_code 128 git -C nb ews start --base no-such-rev x >out 2>err &&

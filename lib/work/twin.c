@@ -70,6 +70,14 @@ static bool is_tracked(const struct sources *src, const char *path)
 	return ews_index_find(&src->index, path) || find_file(&src->head, path);
 }
 
+/* Has the index there what HEAD has? What is staged is a change, too, whatever the file is. */
+static bool is_unstaged(const struct sources *src, const struct ews_entry *head)
+{
+	const struct ews_index_entry *ie = ews_index_find(&src->index, head->path);
+
+	return ie && !ie->stage && ie->mode == ews_entry_git_mode(head) && ews_oid_equal(&ie->oid, &head->oid);
+}
+
 /* The commit that the twin stands at. */
 static const struct ews_entries *commit_of(const struct sources *src)
 {
@@ -241,7 +249,7 @@ static int choose_tracked(const struct ews_entry **out, const struct sources *sr
 		*out = project;
 		return 0;
 	}
-	if (project && head && ews_entry_equal_in_git(project, head))
+	if (project && head && ews_entry_equal_in_git(project, head) && is_unstaged(src, head))
 		return 0;
 	/* The base alone tracks it: then the project has no change of it, unless another file is there. */
 	if (!is_known && (!project || ews_entry_equal_in_git(project, base)))
