@@ -672,6 +672,16 @@ test_expect_success 'P4: likewise what the base has, and nobody reads' '
 	done
 '
 
+test_expect_success 'P4: an end keeps anew what the store has damaged, also where it knows all of it' '
+	test_repo ending && for how in zeros short half; do
+		for since in nothing changed named; do
+			start_ws ending s && what="$how, $since" && echo "only here, $what" >"${ws:?}/f" && printf %s "to $what" >text && ln -s "to $what" "${ws:?}/l" && echo 1 >"${ws:?}/g" && sleep 0.1 && git -C ending ews snapshot create s &&
+				spoil_object $how ending "${ws:?}/f" && spoil_object $how ending "$PWD/text" && case $since in changed) echo 2 >"${ws:?}/g" ;; named) mv "${ws:?}/g" "${ws:?}/h" ;; esac && cp "${ws:?}/f" f.want &&
+				timeout 20 git -C ending ews end s && git -C ending cat-file blob "$(git hash-object f.want)" >got && test_cmp f.want got && git -C ending cat-file blob "$(git hash-object text)" >got && cmp text got || { echo >&2 "$what"; return 1; }
+		done || return 1
+	done
+'
+
 test_expect_success 'P4: a snapshot writes anew what is there, but empty' '
 	test_repo hollow && start_ws hollow s && echo empty >"${ws:?}/f" && (cd hollow && git hash-object -w "${ws:?}/f") && empty_object hollow "$ws" && git -C hollow ews snapshot create s >id && git -C hollow ews snapshot verify "$(cat id)"
 '

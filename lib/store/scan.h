@@ -82,6 +82,7 @@ struct ews_scan_fill_opts {
 	 */
 	const struct ews_entries *pinned;
 	bool name_vanished; /* as above */
+	bool is_wary; /* what the store has damaged (ews_odb_is_sound()) is not kept, whatever the cache says */
 	bool racy_only; /* of the entries that are not racy all is known; of the others the stat data are */
 	const struct ews_index *hint; /* git's index, where its ids may stand for raw bytes, or NULL */
 	bool attrs_only; /* no content is read, and nothing gets an id; the rest of the above but name_vanished has no say */

@@ -60,6 +60,7 @@ struct ews_content_opts {
 	bool known_may_wait;
 	bool hash_may_wait; /* the hash over many entries takes long: who asked makes it where there is time */
 	bool reread; /* trust no cache */
+	bool is_wary; /* nor that what a cache knows as kept can be read (ews_odb_is_sound()): for who takes it away from here, with a batch that is wary */
 	/*
 	 * What has just been put there, with its stat data, which is all that is asked for (store/made), but for git's state:
 	 * the content is whole when it is what stands there, and else of no use.

@@ -160,6 +160,7 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;
 	struct ews_snapshot_reading reading = { .out = &base_content, .repo = repo, .snapshot = &base };
 	struct ews_content_opts now_opts = { .partial = true,
+					     .is_wary = true,
 					     .known = &base_content,
 					     .read_known = ews_snapshot_reading_finish,
 					     .known_payload = &reading,
@@ -176,6 +177,7 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 	int rc = ews_snapshot_base(&base, session);
 	int has_commits;
 
+	ews_batch_be_wary(batch);
 	out->is_baseless = rc == EWS_EDAMAGED && opts->without_base;
 	if (out->is_baseless) {
 		ews_error_clear();

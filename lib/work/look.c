@@ -241,6 +241,7 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 						.pinned = known,
 						.hint = look->session ? NULL : &index,
 						.doubts_late = true,
+						.is_wary = opts->is_wary,
 						.progress = opts->progress,
 						.payload = opts->payload };
 	int rc = ews_look_read_known(look);

@@ -76,6 +76,7 @@ struct keeping {
 	const struct ews_entries *list;
 	const struct ews_entries *known; /* the base's, which are in the store; NULL: there is none */
 	struct ews_odb *odb;
+	bool is_wary; /* those that can't be read lack */
 	atomic_bool is_lacking;
 };
 
@@ -99,7 +100,8 @@ static int look_for_kept(size_t from, size_t end, unsigned worker, void *payload
 		if (order == 0 && ews_oid_equal(&known->items[at].oid, &entry->oid))
 			continue;
 		/* What will be recorded must outlive a gc that runs until it is. */
-		if (!ews_odb_freshen(keeping->odb, &entry->oid))
+		if (!ews_odb_freshen(keeping->odb, &entry->oid) ||
+		    (keeping->is_wary && !ews_odb_is_sound(keeping->odb, &entry->oid)))
 			keeping->is_lacking = true;
 	}
 	return 0;
@@ -110,7 +112,8 @@ static int are_kept(struct ews_content *content, const struct ews_cache *cache, 
 {
 	struct keeping keeping = { .list = &cache->entries,
 				   .known = look->opts->known ? &look->opts->known->scan.entries : NULL,
-				   .odb = look->repo->odb };
+				   .odb = look->repo->odb,
+				   .is_wary = look->opts->is_wary };
 	struct ews_kept kept;
 	int rc;
 
@@ -119,7 +122,7 @@ static int are_kept(struct ews_content *content, const struct ews_cache *cache, 
 		return 1;
 	content->relies_on_kept = ews_kept_parse(&kept, &cache->extra) &&
 				  ews_kept_is_held(&kept, look->repo->odb) > 0;
-	if (content->relies_on_kept)
+	if (content->relies_on_kept && !look->opts->is_wary)
 		return 1;
 	ews_error_clear(); /* what is not held for certain is looked for */
 	rc = ews_look_read_known(look);
