@@ -164,6 +164,17 @@ test_expect_success 'P4: a damaged manifest is written anew, with the files that
 	test_grep "qr-x.md  (missing)" out && art p remove qr-x.md && manifest_is_true p
 '
 
+test_expect_success STRACE 'P4: an artifact, or a manifest, that can not be read just now is not taken for a damaged one; nor does another file take the place of a damaged one' '
+	test_repo unread && echo precious | add unread --type log --name art.log && ref=refs/ews/artifacts/log-001 && was=$(git -C unread rev-parse $ref) && echo changed >unread/${qe:?}/logs/art.log && cp unread/${qe:?}/manifest.json known.json &&
+	for path in "$PWD/unread/.git/objects/$(echo $was | sed "s,^..,&/,")" "$PWD/unread/${qe:?}/manifest.json"; do
+		for error in EMFILE EIO; do
+			test_expect_code 128 test_strace trace -P "$path" -e trace=openat,openat2,read -e inject=openat,openat2,read:error=$error "$EWS_BIN/git-ews" -C unread artifact add --type log "$PWD/line" 2>err && test_grep INJECTED trace && test_grep "^error: " err && test "$(git -C unread rev-parse $ref)" = $was && test_cmp known.json unread/${qe:?}/manifest.json || { echo >&2 "$path: $error"; return 1; }
+		done || return 1
+	done && art unread list && test_grep "art.log  (changed)" out && object=unread/.git/objects/$(echo $was | sed "s,^..,&/,") && mv $object away &&
+	for n in 1 2; do art unread list && test_grep "^warning: log-001 is damaged, and .logs/art.log. is not what it was" err && test "$(cat unread/.git/refs/ews/artifacts/log-001)" = $was || return 1; done &&
+	mv away $object && art unread list && test_grep "art.log  (changed)" out && echo precious >want && git -C unread cat-file blob $ref:art.log | test_cmp want -
+'
+
 test_expect_success 'P4: of many that are added at once none is lost' '
 	art p list && before=$(wc -l <out) && for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
 		{ echo $i | git -C p ews artifact add -q --type log --name same.log - >id.$i 2>err.$i 3>&- 4>&- & } || return 1

@@ -104,7 +104,11 @@ int ews_artifact_refs_read(struct ews_artifacts *out, struct ews_refs *damaged, 
 
 		if (number_of(id) > *last)
 			*last = number_of(id);
-		if (ews_artifact_read(&artifact, repo->odb, id, &refs.items[i].oid) == 0)
+		rc = ews_artifact_read(&artifact, repo->odb, id, &refs.items[i].oid);
+		/* What can't be read just now is no artifact less. */
+		if (rc < 0 && !ews_odb_has_lost(rc))
+			return rc;
+		if (rc == 0)
 			(void)ews_artifacts_push(out, &artifact);
 		else if (damaged)
 			add_damaged(damaged, &refs.items[i]);
@@ -327,6 +331,14 @@ static void follow_entry(struct ews_artifact_registry *registry, struct ews_arti
 			      entry->path);
 		return;
 	}
+	/* Where the file is another, the ref may be the last that leads to what was kept: both stay, and the manifest names it. */
+	if (entry->file == EWS_ARTIFACT_CHANGED && !ews_oid_is_none(&was)) {
+		ews_strv_addf(&registry->news->warnings,
+			      "%s is damaged, and '%s' is not what it was: it is left as it is", entry->id,
+			      entry->path);
+		(void)ews_artifacts_push(&registry->stuck, entry);
+		return;
+	}
 	if (ews_artifact_registry_take_in(registry, entry, &was) < 0) {
 		ews_artifact_news_warn(registry->news);
 		return;
@@ -422,15 +434,18 @@ static int read_manifest(struct ews_artifact_registry *registry)
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf there = EWS_BUF_INIT;
 	size_t before = registry->list.n;
+	bool is_unread;
 	int rc = ews_file_read(&there, registry->place.fd, EWS_ARTIFACT_MANIFEST, MANIFEST_MAX);
 
 	format_manifest(&text, registry);
 	if (rc == 0 && there.len == text.len && !memcmp(there.ptr, text.ptr, text.len))
 		return 0;
+	is_unread = rc < 0 && ews_errno_is_passing(ews_error_errno());
 	if (rc == 0)
 		rc = follow_manifest(registry, &there);
-	if (rc == EWS_EUNSUPPORTED) {
-		ews_error_hint("remove '%s/" EWS_ARTIFACT_MANIFEST "' to have it written anew", registry->place.path);
+	if (rc == EWS_EUNSUPPORTED || is_unread) {
+		if (!is_unread)
+			ews_error_hint("remove '%s/" EWS_ARTIFACT_MANIFEST "' to have it written anew", registry->place.path);
 		return ews_error_wrap("'%s/" EWS_ARTIFACT_MANIFEST "'", registry->place.path);
 	}
 	if (rc == 0)

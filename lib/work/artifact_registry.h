@@ -55,9 +55,13 @@ struct ews_artifact_registry {
 	struct ews_lock lock;
 	struct ews_artifact_place place;
 	struct ews_artifacts list;
-	struct ews_refs damaged; /* refs of artifacts that can't be read */
+	struct ews_refs damaged; /* refs of artifacts that are damaged */
 	struct ews_artifacts trash;
-	struct ews_artifacts stuck; /* removed, but their files would not go: while the manifest names them, that is tried again */
+	/*
+	 * Removed, but their files would not go; or damaged, and their files are others. While the manifest names them, that is
+	 * tried again.
+	 */
+	struct ews_artifacts stuck;
 	unsigned last_number;
 	struct ews_artifact_news *news;
 	struct ews_artifact_news own_news; /* when nobody asks */
@@ -89,8 +93,8 @@ int ews_artifact_add_blob(struct ews_artifact *artifact, struct ews_batch *batch
 int ews_artifact_publish(struct ews_artifact *artifact, struct ews_repo *repo, struct ews_batch *batch,
 			 const struct ews_oid *was);
 /*
- * Those below `prefix`, oldest first. `damaged` (may be NULL) gets the refs of those that can't be read, `last` goes up to the
- * greatest number that any has.
+ * Those below `prefix`, oldest first. `damaged` (may be NULL) gets the refs of those that are damaged, `last` goes up to the
+ * greatest number that any has. Fails where one can't be read just now.
  */
 int ews_artifact_refs_read(struct ews_artifacts *out, struct ews_refs *damaged, unsigned *last,
 			   struct ews_repo *repo, const char *prefix);
