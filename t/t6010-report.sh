@@ -128,6 +128,13 @@ test_expect_success 'P5: a command inside run adds findings too, and can change 
 	done
 '
 
+test_expect_success STRACE 'P4: what a command has added waits where it can not be read just now, and is there the next time' '
+	start_ws p waits && echo "git ews report finding add --severity warning --title later --description d" >"${ws:?}/add" && for error in EMFILE EIO; do
+		env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" strace -qq -o trace -P .ews-findings -e trace=openat,unlinkat -e inject=openat:error=$error git-ews -C p run waits -- sh add >id 2>err && test_grep INJECTED trace && test_grep "^warning: the findings wait" err &&
+			ews report finding list waits >list && test_grep "^$(cat id)  warning  .*later$" list && git -C p ews run waits -- true 2>err && test_grep ! "findings wait" err || return 1
+	done && ews report finding list waits >list && test_line_count = 2 list && git -C p ews end waits
+'
+
 test_expect_success 'P8: findings that can not be read: nobody calls that a pass' '
 	start_ws p other && git -C p ews run other -- sh -c "echo junk >\$TMPDIR/.ews-findings" 2>err && report other 2>err && test_grep "^\*\*Verdict: UNKNOWN\*\*$" md &&
 	test_grep "^warning: 1 more findings could not be read$" err && section "What could not be found out" >got && test_grep "1 more findings" got && git -C p ews end other

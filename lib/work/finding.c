@@ -298,17 +298,19 @@ static void take_lines(struct ews_findings *out, const struct ews_buf *text)
 			take_line(out, line, len);
 }
 
-/* The command has written it, or whatever else it likes. */
-static void read_queue(struct ews_findings *out, int dir_fd)
+/* The command has written it, or whatever else it likes. Fails where it can't be read just now. */
+static int read_queue(struct ews_findings *out, int dir_fd)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	int rc = dir_fd < 0 ? EWS_ENOTFOUND : ews_file_read(&text, dir_fd, QUEUE_FILE, FILE_BYTES_MAX);
+	int rc = ews_file_read(&text, dir_fd, QUEUE_FILE, FILE_BYTES_MAX);
 
 	if (rc == 0)
 		take_lines(out, &text);
+	else if (ews_error_if_passing(rc) < 0)
+		return rc;
 	else if (rc != EWS_ENOTFOUND)
 		out->unreadable++;
-	ews_error_clear();
+	return 0;
 }
 
 int ews_findings_read(struct ews_findings *out, const struct ews_session *session)
@@ -320,7 +322,9 @@ int ews_findings_read(struct ews_findings *out, const struct ews_session *sessio
 	if (rc < 0)
 		return rc;
 	queue = open_queue_dir(session);
-	read_queue(&findings, queue);
+	rc = queue < 0 ? ews_error_if_passing(queue) : read_queue(&findings, queue);
+	if (rc < 0)
+		return rc;
 	*out = findings;
 	findings = (struct ews_findings)EWS_FINDINGS_INIT;
 	return 0;
@@ -414,9 +418,10 @@ int ews_findings_collect(struct ews_session *session)
 	struct stat st;
 	int rc;
 
-	ews_error_clear();
-	if (queue < 0 || fstatat(queue, QUEUE_FILE, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;
+	if (queue < 0)
+		return ews_error_if_passing(queue);
+	if (fstatat(queue, QUEUE_FILE, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return ews_error_if_passing(ews_error_os("cannot look at '%s'", QUEUE_FILE));
 	rc = ews_findings_read(&findings, session);
 	return rc < 0 ? rc : write_all(&findings, session);
 }
