@@ -133,6 +133,12 @@ static int make_pipe(struct job *job, int which, int fd, int to)
 	return 0;
 }
 
+static int copy_fd(int *out, int fd)
+{
+	*out = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return *out < 0 ? ews_error_os("cannot pass on what a command prints or reads") : 0;
+}
+
 static int make_own_terminal(struct job *job, int out_fd)
 {
 	int rc = ews_pty_open(&job->pty, &job->terminal, out_fd);
@@ -141,7 +147,9 @@ static int make_own_terminal(struct job *job, int out_fd)
 		return rc;
 	job->size_fd = out_fd;
 	job->stdio[STDOUT_FILENO] = job->pty.slave;
-	job->flows[FLOW_OUT].from = fcntl(job->pty.master, F_DUPFD_CLOEXEC, 0);
+	rc = copy_fd(&job->flows[FLOW_OUT].from, job->pty.master);
+	if (rc < 0)
+		return rc;
 	job->flows[FLOW_OUT].to = out_fd;
 	if (isatty(STDERR_FILENO))
 		job->stdio[STDERR_FILENO] = job->pty.slave;
@@ -149,10 +157,9 @@ static int make_own_terminal(struct job *job, int out_fd)
 		return 0;
 	if (isatty(STDIN_FILENO))
 		job->stdio[STDIN_FILENO] = job->pty.slave;
-	job->flows[FLOW_IN].from = fcntl(job->terminal.fd, F_DUPFD_CLOEXEC, 0);
 	job->flows[FLOW_IN].to = job->pty.master;
 	job->flows[FLOW_IN].is_resting = true;
-	return 0;
+	return copy_fd(&job->flows[FLOW_IN].from, job->terminal.fd);
 }
 
 /* Put ourselves between the command and where it prints. */
@@ -182,9 +189,7 @@ static int lay_lines(struct job *job, const struct ews_relay *relay)
 	job->wants_tty = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (relay->tee)
 		return stand_between(job, out_fd);
-	if (relay->out_fd > 0)
-		job->stdio[STDOUT_FILENO] = fcntl(relay->out_fd, F_DUPFD_CLOEXEC, 0);
-	return 0;
+	return relay->out_fd > 0 ? copy_fd(&job->stdio[STDOUT_FILENO], relay->out_fd) : 0;
 }
 
 /* The terminal is the keeper's to give, where there is one, else ours. */
