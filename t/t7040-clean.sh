@@ -65,6 +65,24 @@ test_expect_success STRACE 'P4: nor does one of which nobody could see whether i
 	mv hidden "$ws" && git -C q ews diff hidden && test "$(git -C "$ws" rev-parse HEAD)" = $commit && git -C q ews end hidden
 '
 
+test_expect_success STRACE 'P8: clean --now names what it can not look at just now, and the next one lets go of that' '
+	test_repo r && looks=openat,openat2,newfstatat,faccessat,faccessat2 && for path in step state.json ews ews/w; do
+		met= && for n in $(test_seq 1 24); do
+			start_ws r w && echo new >"${ws:?}/new" && git -C r ews end w --no-artifacts && at=$path && { test $path != step || at=$(cd "${working:?}/r/undo" && echo op-*.json); } &&
+			test_strace trace -P "$at" -e trace=$looks -e inject=$looks:error=EIO:when=$n git -C r ews clean --now >out 2>err; code=$?
+			{ test_grep INJECTED trace >/dev/null 2>&1 && met=$((met + 1)); } || n=last
+			git -C r ews clean --now >rest && case $n,$code in
+			last,0) test_must_be_empty rest || return 1 ;;
+			*,128) test_grep "^error: .*Input/output error" err || return 1 ;;
+			*,0) test_grep "stays: .*Input/output error" err >/dev/null 2>&1 || test_must_be_empty rest || { echo >&2 "$path $n"; return 1; } ;;
+			*) return 1 ;;
+			esac &&
+			test ! -e "r/.git/ews/w" && git -C r for-each-ref refs/ews >refs && test_must_be_empty refs && rm -f "${working:?}"/r/undo/op-*.json || return 1
+			test $n != last || break
+		done && test "$met" -gt 0 && test $n = last || return 1
+	done
+'
+
 test_expect_success 'an entry whose workspace stands is named, and stays' '
 	start_ws q headless && rm -r "${working:?}/q/sessions/headless" && find q/.git/worktrees/headless -exec touch -d "2 days ago" {} + && git -C q ews clean --force >out 2>err && test_grep "stays: headless: nothing is known of its session; its files are in" err &&
 	test_path_is_dir "$ws" && test_path_is_dir q/.git/worktrees/headless

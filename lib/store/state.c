@@ -215,14 +215,13 @@ void ews_state_format(struct ews_buf *out, const struct ews_state *state)
 	ews_json_print(out, json, true);
 }
 
-bool ews_state_has_ended(int sessions_fd, const char *name)
+int ews_state_has_ended(int sessions_fd, const char *name)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(sessions_fd, name);
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
-	bool has_ended = fd >= 0 && ews_state_read(&state, fd) == 0 && state.state == EWS_STATE_ENDED;
+	int rc = fd < 0 ? fd : ews_state_read(&state, fd);
 
-	ews_error_clear();
-	return has_ended;
+	return rc < 0 ? ews_error_if_passing(rc) : state.state == EWS_STATE_ENDED;
 }
 
 int ews_state_write(int session_fd, const struct ews_state *state)

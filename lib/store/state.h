@@ -60,8 +60,11 @@ struct ews_state {
 
 /* Read `state.json` in the session's directory. Fails with EWS_EDAMAGED, or EWS_EUNSUPPORTED when a newer version wrote it. */
 int ews_state_read(struct ews_state *out, int session_fd);
-/* Is there a session `name` in the directory `sessions_fd`, and does its state say that it has ended? */
-bool ews_state_has_ended(int sessions_fd, const char *name);
+/*
+ * Is there a session `name` in the directory `sessions_fd`, and does its state say that it has ended? 1 or 0; fails where that
+ * can't be read just now (EWS_EIO).
+ */
+int ews_state_has_ended(int sessions_fd, const char *name);
 /* The same of its `len` bytes, and what is written there. */
 int ews_state_parse(struct ews_state *out, const char *text, size_t len);
 void ews_state_format(struct ews_buf *out, const struct ews_state *state);

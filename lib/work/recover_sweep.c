@@ -128,21 +128,23 @@ void ews_recover_sweep_home(const struct ews_repo *repo)
 }
 
 /* When the oldest step began that has not come to its end, in another work tree none; INT64_MAX: each has. */
-static int64_t find_unfinished(const struct ews_repo *repo)
+static int find_unfinished(int64_t *out_s, const struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
-	int64_t since_s = INT64_MAX;
+	int rc = ews_step_list(&ids, repo->dir_fd);
 
-	(void)ews_step_list(&ids, repo->dir_fd); /* as far as it can be read */
-	for (size_t i = 0; i < ids.n; i++) {
+	*out_s = INT64_MAX;
+	for (size_t i = 0; i < ids.n && rc == 0; i++) {
 		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 
-		if (ews_step_read(&step, repo->dir_fd, ids.items[i]) == 0 && ews_step_is_unfinished(&step) &&
-		    ews_whose(&step, repo) == EWS_WHOSE_OURS && step.created_s < since_s)
-			since_s = step.created_s;
+		rc = ews_step_read(&step, repo->dir_fd, ids.items[i]);
+		if (rc == 0 && ews_step_is_unfinished(&step) && ews_whose(&step, repo) == EWS_WHOSE_OURS &&
+		    step.created_s < *out_s)
+			*out_s = step.created_s;
+		else if (rc < 0)
+			rc = ews_error_if_passing(rc); /* one that makes no sense tells nothing */
 	}
-	ews_error_clear();
-	return since_s;
+	return rc;
 }
 
 /*
@@ -150,14 +152,17 @@ static int64_t find_unfinished(const struct ews_repo *repo)
  * for them, or moved refs; a step that has not come to its end says so as well, for a lock's file goes when the next one lets
  * go of it.
  */
-static void sweep_locks(struct ews_repo *repo)
+static int sweep_locks(struct ews_repo *repo)
 {
-	int64_t since_s = find_unfinished(repo);
 	bool is_project = false;
+	int64_t since_s;
+	int rc = find_unfinished(&since_s, repo);
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, EWS_LOCKS);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
+	if (rc < 0)
+		return rc;
 	for (ssize_t i = 0; i < n; i++) {
 		struct ews_lock lock = EWS_LOCK_INIT;
 		struct stat st;
@@ -176,6 +181,7 @@ static void sweep_locks(struct ews_repo *repo)
 		ews_stage_sweep(repo, since_s, is_project);
 	(void)ews_holding_sweep(repo); /* best effort: who takes a lock looks again */
 	ews_error_clear();
+	return 0;
 }
 
 /* Does the entry lead to a workspace that is not below this home? Then another home's session may want it back. */
@@ -332,7 +338,9 @@ int ews_recover_sweep(struct ews_repo *repo)
 	sweep_below(repo->dir_fd, "");
 	sweep_below(repo->dir_fd, "undo");
 	sweep_rounds(repo);
-	sweep_locks(repo);
+	rc = sweep_locks(repo);
+	if (rc < 0)
+		return rc;
 	sweep_beside(repo);
 	sweep_kept(repo);
 	return ews_litter_sweep(repo->odb);

@@ -105,16 +105,23 @@ static int cmp_items(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Is the record still what the plan was made of? To be asked under its lock. */
-static bool is_as_planned(const struct ews_trash_plan *plan, const struct ews_trash_step *step)
+/* Say why something can't be looked at, and so stays. */
+static void keep_for_error(struct ews_trash_plan *plan, const char *session)
+{
+	ews_strv_addf(&plan->out->kept, "%s\t%s", session, ews_error_message());
+	ews_error_clear();
+}
+
+/* Is the record still what the plan was made of? To be asked under its lock. One that can't be read is named, and is not. */
+static bool is_as_planned(struct ews_trash_plan *plan, const struct ews_trash_step *step)
 {
 	EWS_CLEANUP(step) struct ews_step now = EWS_STEP_INIT;
-	bool is_same = ews_step_read(&now, plan->repo->dir_fd, step->record.id) == 0 &&
-		       now.state == step->record.state && now.undo_sequence == step->record.undo_sequence &&
-		       now.is_emptied == step->record.is_emptied && !strcmp(now.session, step->record.session);
+	int rc = ews_step_look(&now, NULL, plan->repo->dir_fd, step->record.id);
 
-	ews_error_clear();
-	return is_same;
+	if (rc < 0)
+		keep_for_error(plan, step->record.session);
+	return rc > 0 && now.state == step->record.state && now.undo_sequence == step->record.undo_sequence &&
+	       now.is_emptied == step->record.is_emptied && !strcmp(now.session, step->record.session);
 }
 
 /* What a step took out of git's own directory is beside it. Renamed out of its name, a sweep finds it. */
@@ -122,9 +129,8 @@ static int drop_beside(struct ews_repo *repo, const char *step_id)
 {
 	static const char *const turns[] = { "f", "u" };
 	EWS_CLEANUP(fd) int beside = ews_dir_open_beneath(repo->common_fd, EWS_TRASH_BESIDE);
-	int rc = 0;
+	int rc = beside < 0 ? ews_error_if_passing(beside) : 0;
 
-	ews_error_clear();
 	for (size_t i = 0; i < 2 && beside >= 0 && rc == 0; i++) {
 		EWS_CLEANUP(free) char *name = ews_strfmt("%s.%s", step_id, turns[i]);
 
@@ -250,15 +256,23 @@ static bool can_come_back(const struct ews_trash_plan *plan, const char *name)
 static int drop_record(struct ews_trash_plan *plan, const struct ews_trash_record *record)
 {
 	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(plan->repo, "sessions");
-	EWS_CLEANUP(fd) int beside = ews_dir_open_beneath(plan->repo->common_fd, EWS_TRASH_BESIDE);
+	EWS_CLEANUP(fd) int beside = -1;
 	EWS_CLEANUP(free) char *gone = ews_strfmt(GONE "%s", record->name);
-	int rc = sessions < 0 ? sessions : 0;
+	EWS_CLEANUP(free) char *id = ews_retire_id(record->name);
+	int rc = sessions < 0 ? sessions : ews_state_has_ended(sessions, record->name);
 
 	/* Under the lock nobody turns a step of it; a new one under its id would not have ended. */
-	if (rc < 0 || !ews_state_has_ended(sessions, record->name) || can_come_back(plan, record->name))
-		return rc;
-	if (beside >= 0)
-		rc = ews_file_remove_tree(beside, record->name);
+	if (rc == 0 || (rc > 0 && can_come_back(plan, record->name)))
+		return 0;
+	if (rc > 0) {
+		beside = ews_dir_open_beneath(plan->repo->common_fd, EWS_TRASH_BESIDE);
+		rc = beside < 0 ? ews_error_if_passing(beside) : 0;
+	}
+	if (rc < 0) {
+		keep_for_error(plan, id);
+		return 0;
+	}
+	rc = beside < 0 ? 0 : ews_file_remove_tree(beside, record->name);
 	if (rc == 0 && record->is_due)
 		rc = ews_file_rename_new(sessions, record->name, sessions, gone);
 	if (rc == 0)

@@ -122,13 +122,6 @@ static void add_root_elsewhere(struct ews_trash_plan *plan, const struct ews_sta
 		 true);
 }
 
-static bool has_entry(const struct ews_trash_plan *plan, const char *name)
-{
-	EWS_CLEANUP(free) char *rel = ews_path_join(EWS_TRASH_BESIDE, name);
-
-	return faccessat(plan->repo->common_fd, rel, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 static uint64_t measure(int dir_fd, const char *name)
 {
 	struct ews_tree_size size = { 0, 0 };
@@ -146,7 +139,8 @@ static void look_at_session(struct ews_trash_plan *plan, int sessions_fd, const 
 	EWS_CLEANUP(free) char *entry = ews_path_join(EWS_TRASH_BESIDE, name);
 	EWS_CLEANUP(free) char *id = ews_retire_id(name);
 	struct ews_trash_record record = { 0 };
-	int rc = fd < 0 ? fd : ews_state_read(&state, fd);
+	int has_entry = ews_file_is_there(plan->repo->common_fd, entry);
+	int rc = has_entry < 0 ? has_entry : fd < 0 ? fd : ews_state_read(&state, fd);
 
 	/* A start that was killed is recover's, a state that makes no sense nobody's. */
 	if (rc == EWS_EIO && is_wanted(plan, id))
@@ -160,7 +154,7 @@ static void look_at_session(struct ews_trash_plan *plan, int sessions_fd, const 
 		return;
 	record.name = ews_strdup(name);
 	record.ended_s = state.ended_s;
-	record.has_entry = has_entry(plan, name);
+	record.has_entry = has_entry;
 	record.bytes = measure(sessions_fd, name);
 	record.entry_bytes = record.has_entry ? measure(plan->repo->common_fd, entry) : 0;
 	EWS_GROW(plan->records, plan->n_records, plan->cap_records);
