@@ -546,4 +546,12 @@ test_expect_success 'P8: an index that cannot be read just now has not changed' 
 	done && test $n -gt 2
 '
 
+test_expect_success STRACE 'P8: where no descriptor is left for it what a command prints is not in the place of the answer' '
+	start_ws p answer && export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" && strace -qq -o trace -e trace=fcntl git-ews -C p run answer --json --guard off -- echo PRINTED >out 2>err && test_json out .status 0 &&
+	n=$(grep -c "^fcntl" trace) && test $n -gt 5 && for i in $(seq $((n - 5)) $n); do
+		strace -qq -o trace -e trace=fcntl -e inject=fcntl:error=EMFILE:when=$i git-ews -C p run answer --json --guard off -- echo PRINTED >out 2>err
+		test_grep ! PRINTED out || return 1
+	done
+'
+
 test_done
