@@ -170,7 +170,7 @@ test_expect_success 'hooks that would not run in a workspace' '
 
 test_expect_success 'what is advised for a core.hooksPath that names the project is a path below it' '
 	for path in "$PWD/p" "$PWD/p/" "$PWD/p//src"; do
-		git -C p config core.hooksPath "$path" && test_expect_code 1 git -C p ews doctor >out && test_grep "do: git config core.hooksPath .\(\.\|src\).$" out || return 1
+		git -C p config core.hooksPath "$path" && test_expect_code 1 git -C p ews doctor >out && test_grep "do: git config core.hooksPath \(\.\|src\)$" out || return 1
 	done && git -C p config --unset core.hooksPath
 '
 
@@ -221,6 +221,13 @@ test_expect_success 'what can not be opened is found, and so are objects that ar
 test_expect_success 'home on another file system costs something, a kernel without Landlock too' '
 	{ git -C p ews --home /proc doctor >out || :; } && found warning "file system" "home is on another file system" && test_grep "do: git config --global ews.home" out &&
 	test_expect_code 1 "$EWS_BUILD/t/no-landlock" ENOSYS -- git -C p ews doctor >out && found warning landlock "this kernel has no Landlock: the guard of .git ews run. is advisory"
+'
+
+quote="'"
+test_expect_success 'P9: what is shown to be copied runs nothing that a name says' '
+	test_repo hostile && evil="$quote;touch\${IFS}PWNED;$quote" && git -C hostile update-ref "refs/ews/snapshots/$evil" HEAD && git -C hostile config "remote.o$evil.url" ../x && git -C hostile config "remote.o$evil.fetch" "+refs/*:refs/*" &&
+	git -C hostile config "remote.m$evil.mirror" true && git -C hostile config "remote.m$evil.url" ../x && git -C hostile config core.hooksPath "/nowhere/$evil" && test_expect_code 1 git -C hostile ews doctor >out && sed -n "s/^ *do: //p" out >lines &&
+	test_grep "update-ref -d" lines && test_grep "config .*--add" lines && test_grep "unset remote" lines && (cd hostile && while read -r line; do sh -c "git() { :; }; make() { :; }; $line" || :; done <../lines) >said 2>&1 && test_path_is_missing hostile/PWNED
 '
 
 test_done

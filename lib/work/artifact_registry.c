@@ -445,7 +445,8 @@ static int read_manifest(struct ews_artifact_registry *registry)
 		rc = follow_manifest(registry, &there);
 	if (rc == EWS_EUNSUPPORTED || is_unread) {
 		if (!is_unread)
-			ews_error_hint("remove '%s/" EWS_ARTIFACT_MANIFEST "' to have it written anew", registry->place.path);
+			ews_error_hint("remove '%s/" EWS_ARTIFACT_MANIFEST "' to have it written anew",
+				       registry->place.path);
 		return ews_error_wrap("'%s/" EWS_ARTIFACT_MANIFEST "'", registry->place.path);
 	}
 	if (rc == 0)

@@ -55,6 +55,7 @@ static int close_to_others(const struct ews_patient *patient, const char *rel)
 static void look_at_dir(struct ews_checkup *out, const struct ews_patient *patient, int home_fd, const char *rel)
 {
 	EWS_CLEANUP(free) char *path = *rel ? ews_path_join(patient->home, rel) : ews_strdup(patient->home);
+	EWS_CLEANUP(free) char *shown = ews_shell_shown(path);
 	struct ews_check *check;
 	struct stat st;
 
@@ -68,8 +69,8 @@ static void look_at_dir(struct ews_checkup *out, const struct ews_patient *patie
 	if (st.st_uid != geteuid()) {
 		check = ews_checkup_find(out, "home", EWS_CHECK_PROBLEM, "'%s' belongs to user %u, not to you",
 					 path, (unsigned)st.st_uid);
-		ews_check_advise(check, "chown -R %u '%s', or name a place of your own with SUPERQODE_HOME",
-				 (unsigned)geteuid(), path);
+		ews_check_advise(check, "chown -R %u %s, or name a place of your own with SUPERQODE_HOME",
+				 (unsigned)geteuid(), shown);
 		return;
 	}
 	if (!(st.st_mode & OTHERS))
@@ -78,7 +79,7 @@ static void look_at_dir(struct ews_checkup *out, const struct ews_patient *patie
 				 "'%s' has mode %o: others may %s", path, (unsigned)st.st_mode & 07777,
 				 st.st_mode & 022 ? "write there" : "look into it");
 	if (*rel || ews_home_is_ours(home_fd))
-		ews_check_mend(check, close_to_others, rel, "chmod go-rwx '%s'", path);
+		ews_check_mend(check, close_to_others, rel, "chmod go-rwx %s", shown);
 	else
 		ews_check_advise(check, "it is no directory of git ews alone: name one with SUPERQODE_HOME");
 }

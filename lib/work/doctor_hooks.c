@@ -15,6 +15,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/shell_word.h"
 #include "base/str.h"
 #include "store/gitconfig.h"
 #include "work/hooks.h"
@@ -64,6 +65,7 @@ static bool is_ignored(const struct ews_patient *patient, const char *rel)
 static void look_at_relative(struct ews_checkup *out, const struct ews_patient *patient, const char *text)
 {
 	EWS_CLEANUP(free) char *dir = ews_path_absolute(patient->top, text);
+	EWS_CLEANUP(free) char *shown = ews_shell_shown(dir);
 	struct ews_check *check;
 
 	/* The top of whichever work tree it is. */
@@ -73,19 +75,19 @@ static void look_at_relative(struct ews_checkup *out, const struct ews_patient *
 		check = ews_checkup_find(
 			out, HOOKS, EWS_CHECK_PROBLEM,
 			"core.hooksPath names '%s', which is not there: git runs no hook, and does not say so", text);
-		ews_check_advise(check, "make '%s', or git config --unset core.hooksPath", dir);
+		ews_check_advise(check, "make %s, or git config --unset core.hooksPath", shown);
 	} else if (!ews_path_is_inside(dir, patient->top)) {
 		check = ews_checkup_find(
 			out, HOOKS, EWS_CHECK_WARNING,
 			"core.hooksPath is '%s', which leads elsewhere from a workspace: its commits run no hook",
 			text);
-		ews_check_advise(check, "git config core.hooksPath '%s'", dir);
+		ews_check_advise(check, "git config core.hooksPath %s", shown);
 	} else if (is_ignored(patient, dir + strlen(patient->top) + 1)) {
 		check = ews_checkup_find(
 			out, HOOKS, EWS_CHECK_WARNING,
 			"core.hooksPath is '%s', which is ignored: a workspace may lack it, and its commits run no hook",
 			text);
-		ews_check_advise(check, "git config core.hooksPath '%s', or start with --keep-ignored", dir);
+		ews_check_advise(check, "git config core.hooksPath %s, or start with --keep-ignored", shown);
 	}
 }
 
@@ -100,12 +102,14 @@ static void look_at_absolute(struct ews_checkup *out, const struct ews_patient *
 		ews_check_advise(check, "make that directory, or git config --unset core.hooksPath");
 	} else if (ews_path_is_inside(dir, patient->top) && !ews_path_is_inside(dir, patient->repo->common_dir)) {
 		const char *rel = dir + strlen(patient->top);
+		EWS_CLEANUP(free) char *shown = NULL;
 
 		rel += strspn(rel, "/");
+		shown = ews_shell_shown(*rel ? rel : ".");
 		check = ews_checkup_find(
 			out, HOOKS, EWS_CHECK_WARNING,
 			"core.hooksPath is '%s', in the project's files: a workspace runs those, not its own", dir);
-		ews_check_advise(check, "git config core.hooksPath '%s'", *rel ? rel : ".");
+		ews_check_advise(check, "git config core.hooksPath %s", shown);
 	}
 }
 

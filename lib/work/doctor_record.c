@@ -153,21 +153,24 @@ static void advise_damaged(struct ews_check *check, const struct ews_patient *pa
 			   bool is_missing)
 {
 	EWS_CLEANUP(free) char *session = session_of(patient->repo, ref);
+	EWS_CLEANUP(free) char *shown = ews_shell_shown(ref);
 
 	if (is_missing && ews_str_begins(ref, EWS_REF_PENDING)) {
-		const char *name = ews_str_after(ref, EWS_REF_PENDING);
+		const char *rest = ews_str_after(ref, EWS_REF_PENDING);
+		EWS_CLEANUP(free) char *name = ews_strndup(rest, strcspn(rest, "/"));
+		EWS_CLEANUP(free) char *shown_name = ews_shell_shown(name);
 
 		ews_check_advise(check,
-				 "bring the objects back; where they are lost, git ews pending drop '%.*s' gives it up",
-				 (int)strcspn(name, "/"), name);
+				 "bring the objects back; where they are lost, git ews pending drop %s gives it up",
+				 shown_name);
 	} else if (session && has_record(patient->repo, session))
 		ews_check_advise(check, "bring the objects back: session '%s' needs it", session);
 	else if (ews_doctor_home_is_unread(patient->home))
 		ews_check_advise(check, UNREAD_FIRST);
 	else if (is_missing)
-		ews_check_advise(check, "bring the objects back, or git update-ref -d '%s'", ref);
+		ews_check_advise(check, "bring the objects back, or git update-ref -d %s", shown);
 	else
-		ews_check_advise(check, "git log '%s' shows what it holds; git update-ref -d '%s'", ref, ref);
+		ews_check_advise(check, "git log %s shows what it holds; git update-ref -d %s", shown, shown);
 }
 
 /* The refs were listed a moment ago: others may have made this one since, or deleted it. */
@@ -248,6 +251,7 @@ static bool has_no_round(const struct ews_patient *patient, const char *ref)
 static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patient, const struct ews_ref *ref)
 {
 	EWS_CLEANUP(free) char *session = session_of(patient->repo, ref->name);
+	EWS_CLEANUP(free) char *shown = ews_shell_shown(ref->name);
 	struct ews_check *check;
 	int rc = need_object(patient->repo->odb, &ref->oid, "its object");
 
@@ -269,8 +273,7 @@ static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patie
 		if (ews_doctor_home_is_unread(patient->home))
 			ews_check_advise(check, UNREAD_FIRST);
 		else
-			ews_check_advise(check, "git log '%s' shows what it holds; git update-ref -d '%s'",
-					 ref->name, ref->name);
+			ews_check_advise(check, "git log %s shows what it holds; git update-ref -d %s", shown, shown);
 		return;
 	}
 	if (session && !has_record(patient->repo, session) && is_still(patient, ref)) {
@@ -280,8 +283,8 @@ static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patie
 			ews_check_advise(check, UNREAD_FIRST);
 		else
 			ews_check_advise(check,
-					 "git ews snapshot restore '%s' --to <dir> gets it out; git update-ref -d '%s'",
-					 ref->name, ref->name);
+					 "git ews snapshot restore %s --to <dir> gets it out; git update-ref -d %s",
+					 shown, shown);
 	}
 }
 
@@ -293,6 +296,8 @@ static void look_at_pending(struct ews_checkup *out, const struct ews_patient *p
 	size_t len = rest ? strcspn(rest, "/") : 0;
 	EWS_CLEANUP(free) char *name = ews_strndup(rest ? rest : "", len);
 	EWS_CLEANUP(free) char *base = ews_strfmt(EWS_REF_PENDING "%s/base", name);
+	EWS_CLEANUP(free) char *shown_name = ews_shell_shown(name);
+	EWS_CLEANUP(free) char *shown = ews_shell_shown(ref->name);
 	struct ews_check *check;
 
 	if (!rest || strcmp(rest + len, "/result") != 0 || ews_strv_sorted_has(known, base) ||
@@ -301,9 +306,9 @@ static void look_at_pending(struct ews_checkup *out, const struct ews_patient *p
 	check = ews_checkup_find(out, REFS, EWS_CHECK_PROBLEM, "'%s': what it began with can't be had: '%s'",
 				 ref->name, base);
 	ews_check_advise(check,
-			 "git ews pending drop '%s' takes it to trash; git ews snapshot restore '%s' --to <dir> "
+			 "git ews pending drop %s takes it to trash; git ews snapshot restore %s --to <dir> "
 			 "gets it out",
-			 name, ref->name);
+			 shown_name, shown);
 }
 
 void ews_doctor_refs(struct ews_checkup *out, const struct ews_patient *patient)

@@ -359,20 +359,24 @@ static void propose(struct ews_check *check, const struct ews_repo *repo, const 
 	EWS_CLEANUP(free)
 	char *arg = ews_strfmt("%s\n^%s\n%s", full, source, value->file ? value->file : "");
 	EWS_CLEANUP(free) char *file = ews_shell_shown(value->file ? value->file : "");
+	EWS_CLEANUP(free) char *left_out = ews_strfmt("^%s", source);
+	EWS_CLEANUP(free) char *shown = ews_shell_shown(full);
+	EWS_CLEANUP(free) char *shown_out = ews_shell_shown(left_out);
 
 	/* git wants the whole name of what is left out. */
 	if (!ews_str_begins(source, "refs/"))
 		ews_check_advise(check, "take '%s' out of %s", value->text, full);
 	else if (is_repositorys(repo, value))
-		ews_check_mend(check, leave_ours_out, arg, "git config --file %s --add '%s' '^%s'", file, full,
-			       source);
+		ews_check_mend(check, leave_ours_out, arg, "git config --file %s --add %s %s", file, shown,
+			       shown_out);
 	else
-		ews_check_advise(check, "git config --add '%s' '^%s'", full, source);
+		ews_check_advise(check, "git config --add %s %s", shown, shown_out);
 }
 
 static void look_at_remote(struct ews_checkup *out, const struct ews_repo *repo, const struct ews_gitconfig *values,
 			   const char *name)
 {
+	EWS_CLEANUP(free) char *shown = ews_shell_shown(name);
 	struct remote remote = { 0 };
 	struct ews_check *check;
 
@@ -381,12 +385,12 @@ static void look_at_remote(struct ews_checkup *out, const struct ews_repo *repo,
 		check = ews_checkup_find(out, "remotes", EWS_CHECK_WARNING,
 					 "'%s' is a mirror: 'git push %s' publishes " OURS
 					 ", and with it what was never committed",
-					 name, name);
+					 name, shown);
 		/* It would no longer delete there what is gone here: that is for people to decide. */
 		ews_check_advise(check,
 				 "git config --unset remote.%s.mirror; git config --add remote.%s.push '+refs/*:refs/*'; "
 				 "git config --add remote.%s.push '" NOT_OURS "'",
-				 name, name, name);
+				 shown, shown, shown);
 	}
 	if (remote.push && !remote.mirror) {
 		check = ews_checkup_find(out, "remotes", EWS_CHECK_WARNING,
@@ -398,7 +402,7 @@ static void look_at_remote(struct ews_checkup *out, const struct ews_repo *repo,
 	if (remote.named) {
 		check = ews_checkup_find(out, "remotes", EWS_CHECK_WARNING, "'%s' is pushed '%s', refs of git ews",
 					 name, remote.named->text);
-		ews_check_advise(check, "git config --unset-all remote.%s.push '^[+]*refs/ews/'", name);
+		ews_check_advise(check, "git config --unset-all remote.%s.push '^[+]*refs/ews/'", shown);
 	}
 	if (remote.fetch) {
 		check = ews_checkup_find(out, "remotes", EWS_CHECK_PROBLEM,
