@@ -277,6 +277,19 @@ test_expect_success BIRTH 'P4: of a session in place whose directory was made an
 	mkdir forced && echo 1 >forced/f && git -C forced ews start --method in-place f && echo 2 >>forced/f && anew forced && cp forced/f mine && git -C forced ews end --force f && test_cmp mine forced/f && git -C forced ews start --method in-place f2 && git -C forced ews end f2 && test_cmp mine forced/f
 '
 
+# replaced <dir> <option>: another directory is put there while a command runs in place
+replaced() {
+	mkdir "$1" && echo 1 >"${1:?}/f" && { git -C "$1" ews run --method in-place "$2" -- sh -c "echo 2 >f; until test -e go; do sleep 0.1; done" >out 2>err 3>&- 4>&- 5>&- & } && pid=$! &&
+		test_wait_for 20 grep -q 2 "${1:?}/f" && mv "$1" "$1-away" && mkdir "$1" && echo other >"${1:?}/f" && echo precious >"${1:?}/precious" && : >"${1:?}-away/go" && test_expect_code 125 wait "$pid" && rm "${1:?}-away/go"
+}
+
+test_expect_success BIRTH 'P4, P5: in place, and another directory is put there while a command runs: nothing is put into that or taken from it, and the session stays with its own' '
+	for end in --end --keep; do
+		replaced "late$end" $end && test_grep "^error: the work tree of session .* is out of reach" err && { git -C "late$end" ews undo || :; } && ls -A "late$end" >out && printf "f\nprecious\n" >want && test_cmp want out && echo other >want && test_cmp want "late${end:?}/f" &&
+			git -C "late$end-away" ews list 2>err && test_grep "^note: this project was at .*/late$end.: its sessions have followed" err && echo 2 >want && test_cmp want "late${end:?}-away/f" && git -C "late$end-away" ews end && echo 1 >want && test_cmp want "late${end:?}-away/f" || { echo >&2 "$end"; return 1; }
+	done
+'
+
 test_expect_success 'P4: one that was moved so that nothing tells is named, with the command that lets its sessions follow' '
 	mkdir -p away/pl pl && echo 1 >pl/f && start_ws pl kept && echo 2 >>"${ws:?}/f" && cp -a pl/f away/pl && rm -r pl && test_expect_code 128 git -C away/pl ews status 2>err && test_grep "^hint: .*/pl. had, and is gone. .*git ews recover --moved-from .*/pl.$" err &&
 	(cd / && git ews status --all) >out 2>err && test_grep "not looked at: .*git ews recover --moved-from .*/pl." err && test_grep "1 file (+1" out && test_grep "problem: its project is gone: .*/pl.$" out && test_grep ! "tampered\|stale" out &&

@@ -506,6 +506,20 @@ int ews_repo_need_dir(struct ews_repo *repo, bool make)
 	return rc < 0 ? rc : ews_repo_take_dir(repo, dir);
 }
 
+int ews_repo_look_anew(struct ews_repo *repo)
+{
+	int rc;
+
+	if (!repo->is_plain || repo->is_anew)
+		return 0;
+	/* Its store has another name once its sessions have followed it from here. */
+	rc = ews_file_is_there(AT_FDCWD, repo->common_dir);
+	if (rc >= 0)
+		rc = rc ? ews_astray_is_anew(repo->home, repo->common_dir) : 1;
+	repo->is_anew = rc > 0;
+	return rc < 0 ? rc : 0;
+}
+
 int ews_repo_refuse_anew(const struct ews_repo *repo)
 {
 	EWS_CLEANUP(free) char *shown = NULL;
@@ -565,8 +579,13 @@ char *ews_repo_worktree(const struct ews_repo *repo)
 int ews_repo_lock(struct ews_lock *out, struct ews_repo *repo, const char *name, const char *verb, unsigned wait_ms)
 {
 	EWS_CLEANUP(fd) int locks = ews_repo_subdir(repo, EWS_LOCKS);
+	int rc = locks < 0 ? locks : ews_lock_take(out, locks, name, verb, wait_ms);
 
-	return locks < 0 ? locks : ews_lock_take(out, locks, name, verb, wait_ms);
+	if (rc == 0)
+		rc = ews_repo_look_anew(repo);
+	if (rc < 0)
+		ews_lock_release(out);
+	return rc;
 }
 
 bool ews_repo_is_locked(const struct ews_repo *repo, const char *name)

@@ -83,6 +83,12 @@ int ews_repo_take_dir(struct ews_repo *repo, const char *dir);
 void ews_repo_drop_dir(struct ews_repo *repo);
 
 /*
+ * Ask again whether a plain directory is the one that its sessions began in: a command may have run for hours since the project was
+ * found. Fails with EWS_EIO where that can't be read.
+ */
+int ews_repo_look_anew(struct ews_repo *repo);
+
+/*
  * Fail with EWS_ESTALE where the project is a plain directory that was made anew: what its sessions say is of another one. Who means
  * this one all the same says so by 'git ews recover --moved-from'.
  */
@@ -103,7 +109,7 @@ int ews_repo_subdir(struct ews_repo *repo, const char *rel);
  */
 char *ews_repo_worktree(const struct ews_repo *repo);
 
-/* Take the lock `name` of the project, as ews_lock_take(). */
+/* Take the lock `name` of the project, as ews_lock_take(), and ask then what ews_repo_look_anew() asks. */
 int ews_repo_lock(struct ews_lock *out, struct ews_repo *repo, const char *name, const char *verb, unsigned wait_ms);
 /* Does some process hold it now, or can that not be seen? */
 bool ews_repo_is_locked(const struct ews_repo *repo, const char *name);

@@ -25,14 +25,11 @@ static void swap(char **a, char **b)
 	*b = was;
 }
 
-int ews_session_lock_within(struct ews_session *session, const char *verb, unsigned wait_ms)
+static int lock(struct ews_session *session, const char *verb, unsigned wait_ms)
 {
 	EWS_CLEANUP(state) struct ews_state fresh = EWS_STATE_INIT;
-	int rc;
+	int rc = ews_repo_lock(&session->lock, session->repo, session->state.id, verb, wait_ms);
 
-	if (session->lock.fd >= 0)
-		return 0;
-	rc = ews_repo_lock(&session->lock, session->repo, session->state.id, verb, wait_ms);
 	if (rc < 0)
 		return ews_error_wrap("session '%s'", session->state.id);
 	/* What was read before the lock was ours may be old. */
@@ -53,6 +50,13 @@ int ews_session_lock_within(struct ews_session *session, const char *verb, unsig
 	swap(&session->state.guard_level, &fresh.guard_level);
 	swap(&session->state.guard_policy, &fresh.guard_policy);
 	return 0;
+}
+
+int ews_session_lock_within(struct ews_session *session, const char *verb, unsigned wait_ms)
+{
+	int rc = session->lock.fd >= 0 ? ews_repo_look_anew(session->repo) : lock(session, verb, wait_ms);
+
+	return rc < 0 ? rc : ews_session_stand_again(session);
 }
 
 int ews_session_lock(struct ews_session *session, const char *verb)

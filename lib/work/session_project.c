@@ -132,6 +132,13 @@ int ews_session_stand_in_place(struct ews_session *session)
 	return 0;
 }
 
+int ews_session_stand_again(struct ews_session *session)
+{
+	bool is_in_place = session->method && session->method->is_project;
+
+	return is_in_place && session->repo->is_anew && !session->is_lost ? take_for_lost(session) : 0;
+}
+
 /* What has the name of its work tree was made since, or may have been. */
 static int fail_another(const struct ews_state *state, const struct ews_repo *project)
 {

@@ -15,6 +15,9 @@
  */
 int ews_session_stand_in_place(struct ews_session *session);
 
+/* Under its lock: it is lost as well when another directory has come into the place of its own since it was opened. */
+int ews_session_stand_again(struct ews_session *session);
+
 /*
  * The project of the session: the repository as it is seen from the work tree that it is of, which need not be the one that
  * the command is called in. It is the session's. Fails with EWS_ENOTFOUND where that is gone; what was made since under its name

@@ -437,10 +437,10 @@ static int turn_of_project(struct ews_undo_result *out, struct ews_repo *repo, s
 {
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	bool is_drop = !strcmp(step->verb, "drop");
-	int rc = is_drop || opts->dry_run ? 0 : ews_repo_refuse_anew(repo);
+	int rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "undo", 0);
 
-	if (rc == 0)
-		rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "undo", 0);
+	if (rc == 0 && !is_drop && !opts->dry_run)
+		rc = ews_repo_refuse_anew(repo);
 	if (rc == 0)
 		rc = take_up(repo, step, opts);
 	if (rc < 0)
