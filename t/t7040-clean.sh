@@ -277,6 +277,14 @@ test_expect_success BIRTH 'P4: of a session in place whose directory was made an
 	mkdir forced && echo 1 >forced/f && git -C forced ews start --method in-place f && echo 2 >>forced/f && anew forced && cp forced/f mine && git -C forced ews end --force f && test_cmp mine forced/f && git -C forced ews start --method in-place f2 && git -C forced ews end f2 && test_cmp mine forced/f
 '
 
+test_expect_success BIRTH 'P5: what is kept of the sessions of a plain directory that was made anew is not written into that' '
+	mkdir written && echo 1 >written/f && start_ws written copy && echo 2 >>"${ws:?}/f" && anew written && echo x >note && find written >want &&
+	for verb in "1 report" "1 end" "125 run" "1 artifact add --type log ../note"; do
+		code=${verb%% *} && verb=${verb#* } && case $verb in run) verb="run copy -- true" ;; report | end) verb="$verb copy" ;; esac &&
+		test_expect_code "$code" git -C written ews $verb >out 2>err && test_grep "^error: .*/written. was made anew since its sessions began" err && find written >out && test_cmp want out || { echo >&2 "$verb"; return 1; }
+	done && git -C written ews end --no-artifacts copy && find written >out && test_cmp want out
+'
+
 # replaced <dir> <option>: another directory is put there while a command runs in place
 replaced() {
 	mkdir "$1" && echo 1 >"${1:?}/f" && { git -C "$1" ews run --method in-place "$2" -- sh -c "echo 2 >f; until test -e go; do sleep 0.1; done" >out 2>err 3>&- 4>&- 5>&- & } && pid=$! &&

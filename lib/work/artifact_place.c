@@ -94,6 +94,9 @@ int ews_artifact_open_place(char **path, struct ews_repo *repo, bool make)
 	if (!place || (is_own && repo->is_bare))
 		return open_at_home(path, repo, make);
 	rc = check_unreserved(repo, place);
+	/* What is kept of sessions is not put into another directory than theirs. */
+	if (rc == 0 && make && ews_path_is_inside(place, repo->project))
+		rc = ews_repo_refuse_anew(repo);
 	if (rc < 0)
 		return rc;
 	rc = fd = is_own ? open_own(repo, place, make) : open_chosen(place, make);
