@@ -285,6 +285,12 @@ test_expect_success BIRTH 'P5: what is kept of the sessions of a plain directory
 	done && git -C written ews end --no-artifacts copy && find written >out && test_cmp want out
 '
 
+test_expect_success BIRTH 'P8: a look from another directory in its place makes none of its sessions stale' '
+	mkdir seen && echo 1 >seen/f && start_ws seen copy && echo 2 >>"${ws:?}/f" && mv seen seen-away && mkdir seen && echo other >seen/f &&
+	git -C seen ews status >out 2>err && test_grep "1 file (+1" out && test_grep "problem: .*/seen. was made anew" out && git -C seen ews diff >out 2>err && test_grep "can.t be told: .*/seen. was made anew" err && test_expect_code 1 git -C seen ews epoch && test_expect_code 1 git -C seen ews epoch bump &&
+	git -C seen-away ews epoch check copy >out && echo current >want && test_cmp want out && git -C seen-away ews end --no-artifacts copy
+'
+
 # replaced <dir> <option>: another directory is put there while a command runs in place
 replaced() {
 	mkdir "$1" && echo 1 >"${1:?}/f" && { git -C "$1" ews run --method in-place "$2" -- sh -c "echo 2 >f; until test -e go; do sleep 0.1; done" >out 2>err 3>&- 4>&- 5>&- & } && pid=$! &&

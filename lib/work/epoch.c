@@ -420,9 +420,17 @@ static int tell(int64_t *out, struct ews_repo *repo, struct lines *lines, const 
 	return 0;
 }
 
+/* What is seen of another directory in its place says nothing of the project. */
+static int need_same(struct ews_repo *repo)
+{
+	int rc = ews_repo_refuse_anew(repo);
+
+	return rc < 0 ? rc : ews_repo_need_dir(repo, true);
+}
+
 int ews_epoch_look(int64_t *out, struct ews_repo *repo)
 {
-	int rc = ews_repo_need_dir(repo, true);
+	int rc = need_same(repo);
 
 	for (int left = LOOKS - 1; rc == 0; left--) {
 		EWS_CLEANUP(lines) struct lines lines = { NULL, 0, 0 };
@@ -488,8 +496,7 @@ void ews_epoch_look_begin(struct ews_epoch_looking **out, struct ews_repo *repo)
 
 	*looking = (struct ews_epoch_looking){ .now = EWS_CONTENT_INIT, .beside = EWS_BESIDE_INIT };
 	/* One processor has nothing to spare. What goes wrong here is found again, and told, at the end. */
-	if (repo->is_bare || ews_pool_threads() < 2 || ews_repo_need_dir(repo, true) < 0 ||
-	    read_lines(&looking->lines, repo) < 0 ||
+	if (repo->is_bare || ews_pool_threads() < 2 || need_same(repo) < 0 || read_lines(&looking->lines, repo) < 0 ||
 	    ews_look_begin(&looking->look, repo, NULL, NULL, &look_opts) < 0) {
 		ews_error_clear();
 		return;
@@ -520,7 +527,7 @@ int ews_epoch_of(int64_t *out, struct ews_repo *repo, struct ews_content *now)
 {
 	EWS_CLEANUP(lines) struct lines lines = { NULL, 0, 0 };
 	char hex[2 * EWS_HASH_MAX + 1];
-	int rc = ews_repo_need_dir(repo, true);
+	int rc = need_same(repo);
 
 	if (rc == 0)
 		rc = read_lines(&lines, repo);
@@ -538,7 +545,7 @@ int ews_epoch_of(int64_t *out, struct ews_repo *repo, struct ews_content *now)
 
 int ews_epoch_bump(int64_t *out, struct ews_repo *repo)
 {
-	int rc = ews_repo_need_dir(repo, true);
+	int rc = need_same(repo);
 
 	return rc < 0 ? rc : put_up(out, repo, NULL, NULL);
 }

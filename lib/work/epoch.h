@@ -26,7 +26,7 @@
 
 /*
  * Look at the project; `*out` is its epoch. Where home can't be written to the number is right, and is found anew the
- * next time.
+ * next time. Fails, as all do here, with EWS_ESTALE where another directory is in its place (ews_repo_refuse_anew).
  */
 int ews_epoch_look(int64_t *out, struct ews_repo *repo);
 
