@@ -269,4 +269,15 @@ test_expect_success STRACE 'P1: who interrupts an install, or its undoing, does 
 	done
 '
 
+test_expect_success STRACE 'P1: a script of ours that can not be read just now is not taken for somebody else'\''s' '
+	test_repo unread && git -C unread ews guard install && for error in EMFILE EIO; do
+		test_expect_code 128 test_strace trace -P post-commit -e trace=openat -e inject=openat:error=$error git -C unread ews guard uninstall 2>err && test_grep INJECTED trace && test_grep "^error: .*post-commit" err && test_path_is_missing unread/.git/hooks/post-commit && test_path_is_file unread/.git/ews-hooks/post-commit &&
+			test_expect_code 128 test_strace trace -P pre-push -e trace=openat -e inject=openat:error=$error git -C unread ews guard install 2>err && test_grep INJECTED trace || return 1
+	done && git -C unread ews guard uninstall && test_path_is_missing unread/.git/ews-hooks && timeout 20 git -C unread commit -q --allow-empty -m after
+'
+
+test_expect_success 'an install anew mends a script of ours that git would pass by' '
+	git -C unread ews guard install && chmod -x unread/.git/ews-hooks/pre-push && git -C unread ews guard install && test -x unread/.git/ews-hooks/pre-push && git -C unread ews guard uninstall
+'
+
 test_done

@@ -299,16 +299,20 @@ static int look_at_git(struct ews_hooks *out, const struct ews_repo *repo)
 
 /* ---- the directory ---- */
 
-/* What stands under `name`: 1 a script of ours, 0 nothing, -1 somebody else's. */
-static int look_at_hook(int dir_fd, const char *name)
+enum whose_hook {
+	NO_HOOK,
+	OUR_HOOK,
+	THEIR_HOOK,
+};
+
+/* What stands under `name`? Fails where that can't be told just now. */
+static int look_at_hook(enum whose_hook *out, int dir_fd, const char *name)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	int rc = ews_file_read(&text, dir_fd, name, SCRIPT_BYTES_MAX);
 
-	ews_error_clear();
-	if (rc == EWS_ENOTFOUND)
-		return 0;
-	return rc == 0 && ews_hooks_is_script(&text) ? 1 : -1;
+	*out = rc == EWS_ENOTFOUND ? NO_HOOK : rc == 0 && ews_hooks_is_script(&text) ? OUR_HOOK : THEIR_HOOK;
+	return rc < 0 ? ews_error_if_passing(rc) : 0;
 }
 
 static bool is_file_of_ours(const char *name)
@@ -325,21 +329,39 @@ static int list_foreign(struct ews_strv *out, const char *dir)
 	if (fd < 0)
 		return errno == ENOENT ? 0 : ews_error_os("cannot open '%s'", dir);
 	n = ews_dir_names_read(&entries, fd);
-	for (ssize_t i = 0; i < n; i++)
-		if (!is_file_of_ours(entries.items[i].name) && look_at_hook(fd, entries.items[i].name) < 0)
-			ews_strv_add(out, entries.items[i].name);
+	for (ssize_t i = 0; i < n; i++) {
+		const char *name = entries.items[i].name;
+		enum whose_hook whose = NO_HOOK;
+		int rc = is_file_of_ours(name) ? 0 : look_at_hook(&whose, fd, name);
+
+		if (rc < 0)
+			return rc;
+		if (whose == THEIR_HOOK)
+			ews_strv_add(out, name);
+	}
 	return n < 0 ? (int)n : 0;
+}
+
+/* git passes by one that can't be executed. */
+static bool is_executable(int fd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && (st.st_mode & S_IXUSR);
 }
 
 static int write_hook(int fd, const char *name, const struct ews_hooks_script_opts *opts)
 {
 	EWS_CLEANUP(buf) struct ews_buf script = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	enum whose_hook whose;
+	int rc = look_at_hook(&whose, fd, name);
 
+	if (rc < 0 || whose == THEIR_HOOK)
+		return rc;
 	ews_hooks_script(&script, name, opts);
-	if (look_at_hook(fd, name) < 0)
-		return 0;
-	if (ews_file_read(&text, fd, name, SCRIPT_BYTES_MAX) == 0 && !strcmp(text.ptr, script.ptr))
+	if (ews_file_read(&text, fd, name, SCRIPT_BYTES_MAX) == 0 && !strcmp(text.ptr, script.ptr) &&
+	    is_executable(fd, name))
 		return 0;
 	ews_error_clear();
 	return ews_file_replace(fd, name, script.ptr, script.len, opts->is_users ? 0700 : 0755);
@@ -360,9 +382,11 @@ static int write_hooks(int fd, const struct ews_hooks *hooks, const struct ews_h
 	for (size_t i = 0; i < N_NAMES && rc == 0; i++)
 		rc = write_hook(fd, names[i], opts);
 	for (size_t i = 0; i < N_REPLACING && rc == 0; i++) {
-		if (has_next(hooks, replacing[i]))
-			rc = write_hook(fd, replacing[i], opts);
-		else if (look_at_hook(fd, replacing[i]) > 0 && unlinkat(fd, replacing[i], 0) < 0)
+		enum whose_hook whose = NO_HOOK;
+
+		rc = has_next(hooks, replacing[i]) ? write_hook(fd, replacing[i], opts)
+						   : look_at_hook(&whose, fd, replacing[i]);
+		if (rc == 0 && whose == OUR_HOOK && unlinkat(fd, replacing[i], 0) < 0)
 			rc = ews_error_os("cannot remove '%s'", replacing[i]);
 	}
 	return rc;
