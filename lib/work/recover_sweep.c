@@ -39,12 +39,12 @@
 #define GITDIR_BYTES_MAX (64 * EWS_KIB)
 #define RANDOM_DIGITS 16 /* with which the name of such a file ends */
 
-/* Has its writer, who lives and waits for the disk, locked the file? */
+/* Has its writer, who lives and waits for the disk, locked the file? Where it can't be opened he may have. */
 static bool has_writer(int dir_fd, const char *name)
 {
 	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-	return fd >= 0 && ews_litter_has_writer(fd);
+	return fd < 0 ? !ews_errno_is_absent_or_link(errno) && errno != ENXIO : ews_litter_has_writer(fd);
 }
 
 /* What is made beside its place is there for a moment only: what stands for longer was left by a killed verb. */

@@ -208,8 +208,11 @@ static int take_back(struct ews_repo *repo, struct ews_round *round, bool is_new
 	}
 	if (rc == 0)
 		rc = ews_round_branch_take_back(round, repo);
-	if (rc == 0 && ews_odb_ref_read(&round->tip, repo->odb, ref) == 0)
-		rc = ews_odb_ref_swap(repo->odb, ref, &round->tip, &none);
+	if (rc < 0)
+		return rc;
+	rc = ews_odb_ref_read(&round->tip, repo->odb, ref);
+	/* Where it can't be read just now the record stays, which is all that knows of it. */
+	rc = rc == 0 ? ews_odb_ref_swap(repo->odb, ref, &round->tip, &none) : ews_error_if_passing(rc);
 	if (rc < 0)
 		return rc;
 	ews_error_clear();
