@@ -512,4 +512,12 @@ test_expect_success STRACE 'P4: a session whose directory can not be opened or r
 	done && git -C awake ews end w
 '
 
+test_expect_success STRACE 'P4: sessions follow a moved project whole, what lies in trash as well, or not yet' '
+	for error in EMFILE EIO; do
+		test_repo went-$error && start_ws went-$error w && echo work >"${ws:?}/new" && git -C went-$error ews end w && step=$(cd "$HOME/.superqode/working/went-${error:?}/trash" && echo op-*) && mv went-$error gone-$error && for path in "trash/${step:?}/workspace" "$step.json"; do
+			test_expect_code 128 test_strace trace -P "$path" -e trace=openat,openat2 -e inject=openat,openat2:error=$error git -C gone-$error ews status >out 2>err && test_grep INJECTED trace && test_grep ! followed err || return 1
+		done && git -C gone-$error ews status >out 2>err && test_grep "sessions have followed" err && git -C gone-$error ews undo w && git -C "$ws" status --porcelain >out && test_grep new out && git -C gone-$error ews end -q w || return 1
+	done
+'
+
 test_done

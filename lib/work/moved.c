@@ -372,12 +372,10 @@ static int follow_trashed(struct ews_repo *repo, const struct ews_home_project *
 	EWS_CLEANUP(fd) int workspace = ews_dir_open_beneath(repo->dir_fd, rel);
 	EWS_CLEANUP(free) char *id = NULL;
 	struct ews_place place;
-	int rc;
+	int rc = workspace < 0 ? workspace : ews_step_read(&step, repo->dir_fd, step_id);
 
-	if (workspace < 0 || ews_step_read(&step, repo->dir_fd, step_id) < 0) {
-		ews_error_clear();
-		return 0;
-	}
+	if (rc < 0)
+		return ews_error_if_passing(rc);
 	id = ews_retire_id(step.session);
 	place = (struct ews_place){ .id = id, .common_dir = repo->common_dir, .odb = repo->odb };
 	rc = follow_workspace(&ews_method_worktree, &place, workspace, project);
@@ -389,11 +387,11 @@ static int follow_step(struct ews_repo *repo, const struct ews_home_project *pro
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 	const struct ews_home_project *former;
+	int rc = ews_step_read(&step, repo->dir_fd, step_id);
 
-	if (ews_step_read(&step, repo->dir_fd, step_id) < 0) {
-		ews_error_clear(); /* it stays as it is, and is nobody's reason to stay behind */
-		return 0;
-	}
+	/* What makes no sense stays as it is, and is nobody's reason to stay behind. */
+	if (rc < 0)
+		return ews_error_if_passing(rc);
 	if (!step.project || *step.worktree)
 		return 0;
 	for (size_t i = 0; (former = former_place(project, i)); i++)
