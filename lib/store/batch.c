@@ -212,7 +212,7 @@ bool ews_batch_has(struct ews_batch *batch, const struct ews_oid *oid)
 /* Has the store the object, so that it need not be written? It counts as new then. */
 static bool is_there(const struct ews_batch *batch, const struct ews_oid *oid)
 {
-	return ews_odb_freshen(batch->odb, oid) && (!batch->is_wary || ews_odb_is_sound(batch->odb, oid));
+	return ews_odb_holds(batch->odb, oid, batch->is_wary);
 }
 
 /* Add what has the id `oid`. */

@@ -431,6 +431,11 @@ bool ews_odb_freshen(struct ews_odb *odb, const struct ews_oid *oid)
 	return !ews_oid_is_none(oid) && odb->ops->freshen(odb, oid);
 }
 
+bool ews_odb_holds(struct ews_odb *odb, const struct ews_oid *oid, bool is_wary)
+{
+	return ews_odb_freshen(odb, oid) && (!is_wary || ews_odb_is_sound(odb, oid));
+}
+
 int ews_odb_refresh(struct ews_odb *odb)
 {
 	return odb->ops->refresh(odb);

@@ -120,6 +120,8 @@ bool ews_odb_still_has(struct ews_odb *odb, const struct ews_oid *oid);
 bool ews_odb_is_sound(struct ews_odb *odb, const struct ews_oid *oid);
 /* As ews_odb_has; and what is there counts as new from now on, so that a gc that runs now keeps it. */
 bool ews_odb_freshen(struct ews_odb *odb, const struct ews_oid *oid);
+/* The same; for who `is_wary`, as what is elsewhere goes, it must be sound as well, or it is to be written anew. */
+bool ews_odb_holds(struct ews_odb *odb, const struct ews_oid *oid, bool is_wary);
 /*
  * Make sure that new objects can be written, for a look that leaves nothing. Where they can't be written to the
  * store (what runs in a session can't), they go from here on into a private directory among the temporary files:

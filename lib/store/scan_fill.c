@@ -69,7 +69,7 @@ static bool is_kept(const struct ews_scan_fill_opts *opts, struct worker *worker
 		return true;
 	/* What will be recorded must outlive a gc that runs until it is. */
 	return (pinned && ews_oid_equal(&pinned->oid, &old->oid)) ||
-	       (ews_odb_freshen(opts->odb, &old->oid) && (!opts->is_wary || ews_odb_is_sound(opts->odb, &old->oid)));
+	       ews_odb_holds(opts->odb, &old->oid, opts->is_wary);
 }
 
 static int take_attrs(struct ews_entry *entry, struct ews_arena *arena, const struct ews_buf *text)

@@ -100,8 +100,7 @@ static int look_for_kept(size_t from, size_t end, unsigned worker, void *payload
 		if (order == 0 && ews_oid_equal(&known->items[at].oid, &entry->oid))
 			continue;
 		/* What will be recorded must outlive a gc that runs until it is. */
-		if (!ews_odb_freshen(keeping->odb, &entry->oid) ||
-		    (keeping->is_wary && !ews_odb_is_sound(keeping->odb, &entry->oid)))
+		if (!ews_odb_holds(keeping->odb, &entry->oid, keeping->is_wary))
 			keeping->is_lacking = true;
 	}
 	return 0;
