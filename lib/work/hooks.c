@@ -305,14 +305,20 @@ enum whose_hook {
 	THEIR_HOOK,
 };
 
-/* What stands under `name`? Fails where that can't be told just now. */
+/* What stands under `name`? Its text is appended to `text`. Fails where that can't be told just now. */
+static int read_hook(enum whose_hook *out, struct ews_buf *text, int dir_fd, const char *name)
+{
+	int rc = ews_file_read(text, dir_fd, name, SCRIPT_BYTES_MAX);
+
+	*out = rc == EWS_ENOTFOUND ? NO_HOOK : rc == 0 && ews_hooks_is_script(text) ? OUR_HOOK : THEIR_HOOK;
+	return rc < 0 ? ews_error_if_passing(rc) : 0;
+}
+
 static int look_at_hook(enum whose_hook *out, int dir_fd, const char *name)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	int rc = ews_file_read(&text, dir_fd, name, SCRIPT_BYTES_MAX);
 
-	*out = rc == EWS_ENOTFOUND ? NO_HOOK : rc == 0 && ews_hooks_is_script(&text) ? OUR_HOOK : THEIR_HOOK;
-	return rc < 0 ? ews_error_if_passing(rc) : 0;
+	return read_hook(out, &text, dir_fd, name);
 }
 
 static bool is_file_of_ours(const char *name)
@@ -355,15 +361,13 @@ static int write_hook(int fd, const char *name, const struct ews_hooks_script_op
 	EWS_CLEANUP(buf) struct ews_buf script = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	enum whose_hook whose;
-	int rc = look_at_hook(&whose, fd, name);
+	int rc = read_hook(&whose, &text, fd, name);
 
 	if (rc < 0 || whose == THEIR_HOOK)
 		return rc;
 	ews_hooks_script(&script, name, opts);
-	if (ews_file_read(&text, fd, name, SCRIPT_BYTES_MAX) == 0 && !strcmp(text.ptr, script.ptr) &&
-	    is_executable(fd, name))
+	if (whose == OUR_HOOK && !strcmp(text.ptr, script.ptr) && is_executable(fd, name))
 		return 0;
-	ews_error_clear();
 	return ews_file_replace(fd, name, script.ptr, script.len, opts->is_users ? 0700 : 0755);
 }
 
