@@ -434,19 +434,17 @@ static int read_manifest(struct ews_artifact_registry *registry)
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf there = EWS_BUF_INIT;
 	size_t before = registry->list.n;
-	bool is_unread;
 	int rc = ews_file_read(&there, registry->place.fd, EWS_ARTIFACT_MANIFEST, MANIFEST_MAX);
 
 	format_manifest(&text, registry);
 	if (rc == 0 && there.len == text.len && !memcmp(there.ptr, text.ptr, text.len))
 		return 0;
-	is_unread = rc < 0 && ews_errno_is_passing(ews_error_errno());
+	if (rc < 0 && ews_errno_is_passing(ews_error_errno()))
+		return ews_error_wrap("'%s/" EWS_ARTIFACT_MANIFEST "'", registry->place.path);
 	if (rc == 0)
 		rc = follow_manifest(registry, &there);
-	if (rc == EWS_EUNSUPPORTED || is_unread) {
-		if (!is_unread)
-			ews_error_hint("remove '%s/" EWS_ARTIFACT_MANIFEST "' to have it written anew",
-				       registry->place.path);
+	if (rc == EWS_EUNSUPPORTED) {
+		ews_error_hint("remove '%s/" EWS_ARTIFACT_MANIFEST "' to have it written anew", registry->place.path);
 		return ews_error_wrap("'%s/" EWS_ARTIFACT_MANIFEST "'", registry->place.path);
 	}
 	if (rc == 0)

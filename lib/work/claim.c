@@ -152,15 +152,14 @@ static int refuse_standing(struct ews_repo *repo, const char *parent, const char
 	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
 	struct stat st;
 	bool is_known;
-	int has_ended = 0;
+	int has_ended;
 
 	if (sessions < 0)
 		return sessions;
 	if (lstat(path, &st) < 0)
 		return 0;
 	is_known = faccessat(sessions, id, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-	if (is_known)
-		has_ended = ews_state_has_ended(sessions, id);
+	has_ended = is_known ? ews_state_has_ended(sessions, id) : 0;
 	if (has_ended < 0)
 		return has_ended;
 	if (is_known && !has_ended) {
