@@ -166,6 +166,12 @@ test_expect_success USERS 'the same for an ordinary user in a repository of root
 	git -C roots for-each-ref refs/ews >refs && test_must_be_empty refs
 '
 
+quote="'"
+test_expect_success USERS 'P9: what is shown to be copied there has the path as one word, whatever it is called' '
+	evil="o${quote};touch PWNED;${quote}o" && git clone -q origin "$evil" && chmod -R a+rwX "$evil" && test_expect_code 128 test_as_user git -C "$evil" ews start 2>err && line=$(sed -n "s/^hint: if you trust it: //p" err) && test "$line" &&
+	sh -c "git() { shift 4; printf \"%s\\n\" \"\$@\"; }; $line" >got && echo "$PWD/$evil" >want && test_cmp want got && test_path_is_missing PWNED
+'
+
 test_expect_success USERS 'a repository that may be read alone: one error, no litter' '
 	git clone -q origin ro && test_give_user ro && chmod -R a-w ro && { "$EWS_SRC/t/lister" -x .git/objects ro && ls -R ro/.git/objects; } >before &&
 	test_expect_code 128 test_as_user git -C ro ews start >out 2>err && test_must_be_empty out && test_line_count -le 2 err &&

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/shell_word.h"
 #include "base/str.h"
 #include "base/strv.h"
 #include "store/gitconfig.h"
@@ -311,10 +312,12 @@ int ews_odb_check_owner(const char *git_dir, const char *common_dir)
 	bool has_top = !strcmp(ews_path_base(dot_git), ".git");
 	/* The path that git wants to see as safe.directory: the work tree where there is one. */
 	const char *name = has_top ? top : git_dir;
+	EWS_CLEANUP(free) char *shown = NULL;
 
 	if ((is_ours(git_dir) && is_ours(dot_git) && is_ours(name)) || ews_libgit2_is_safe(name))
 		return 0;
+	shown = ews_shell_shown(name);
 	ews_error(EWS_EDENIED, "repository '%s' belongs to another user", name);
-	ews_error_hint("if you trust it: git config --global --add safe.directory '%s'", name);
+	ews_error_hint("if you trust it: git config --global --add safe.directory %s", shown);
 	return EWS_EDENIED;
 }

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/path_line.h"
+#include "base/shell_word.h"
 #include "base/str.h"
 #include "store/attr.h"
 #include "store/config.h"
@@ -175,10 +176,11 @@ static bool may_be_ours(const struct ews_session *session, const char *ref, cons
 static int refuse_taken(const struct ews_repo *repo, const char *name, const struct ews_oid *there)
 {
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%s", name);
+	EWS_CLEANUP(free) char *shown = ews_shell_shown(name);
 	bool is_ours = ews_tripwire_has_moved_ref(repo, ref, there);
 
 	ews_error(EWS_EEXISTS, "the branch '%s' is there already", name);
-	ews_error_hint("take another name, or delete it first: 'git branch %s %s'", is_ours ? "-D" : "-d", name);
+	ews_error_hint("take another name, or delete it first: 'git branch %s %s'", is_ours ? "-D" : "-d", shown);
 	return EWS_EEXISTS;
 }
 

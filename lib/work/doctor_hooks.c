@@ -178,6 +178,8 @@ static void look_at_files(struct ews_checkup *out, const char *dir)
 	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
 	for (ssize_t i = 0; i < n; i++) {
+		EWS_CLEANUP(free) char *shown = NULL;
+		EWS_CLEANUP(free) char *path = NULL;
 		struct ews_check *check;
 		struct stat st;
 
@@ -190,7 +192,9 @@ static void look_at_files(struct ews_checkup *out, const char *dir)
 		}
 		check = ews_checkup_find(out, HOOKS, EWS_CHECK_WARNING,
 					 "'%s/%s' can't be executed: git passes it by", dir, names.items[i].name);
-		ews_check_advise(check, "chmod +x '%s/%s'", dir, names.items[i].name);
+		path = ews_path_join(dir, names.items[i].name);
+		shown = ews_shell_shown(path);
+		ews_check_advise(check, "chmod +x %s", shown);
 	}
 	ews_error_clear();
 }
