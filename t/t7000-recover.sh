@@ -349,4 +349,9 @@ test_expect_success 'what was retired for a session that is there, or has ended 
 	git -C ret ews start one && git -C ret ews recover --all >out && test_must_be_empty out && git -C ret ews end one && git -C ret ews recover --all >out && test_must_be_empty out && git -C ret ews undo --list >steps && test_grep "one~snap" steps
 '
 
+test_expect_success STRACE 'P4: a file of which it can not be seen just now whether somebody writes it is not swept' '
+	test_repo writes && start_ws writes w && mkdir -p "$HOME/.superqode/accepted" && half=$HOME/.superqode/accepted/.tmp-0123456789abcdef && echo half >"$half" && touch -d "1 hour ago" "$half" &&
+	test_strace trace -P .tmp-0123456789abcdef -e trace=openat -e inject=openat:error=EMFILE git -C writes ews recover && test_grep INJECTED trace && test_path_is_file "$half" && git -C writes ews recover && test_path_is_missing "$half" && git -C writes ews end w
+'
+
 test_done
