@@ -185,7 +185,7 @@ all_verbs() {
 		git -C "$1" ews apply --commit one && git -C "$1" ews end one --branch one && start_ws "$1" copy --method snapshot &&
 		(cd "$ws" && echo 1 >three && git add three && git commit -qm three && git ews revert && git ews undo && git ews end copy --branch two) >out 2>&1 &&
 		git -C "$1" ews start i --method in-place && (cd "$1" && echo 1 >four && git add four && git ews revert && git ews undo && git ews end i) >out 2>&1 &&
-		start_ws "$1" many && for i in $(test_seq 60); do echo "$i" >"${ws:?}/$i" || return 1; done && git -C "$1" ews end many && git -C "$1" ews undo many && echo log >log && git -C "$1" ews artifact add --type log "$PWD/log" &&
+		start_ws "$1" many && for i in $(seq 60); do echo "$i" >"${ws:?}/$i" || return 1; done && git -C "$1" ews end many && git -C "$1" ews undo many && echo log >log && git -C "$1" ews artifact add --type log "$PWD/log" &&
 		start_ws "$1" rev && git -C "$1" checkout -q -b moved && git -C "$1" ews end rev && git -C "$1" ews round start --agent a --label label >out 2>&1 && git -C "$1" ews guard install && git -C "$1" ews clean
 }
 
@@ -218,7 +218,7 @@ test_expect_success 'P1: what git has in the project is back with its modes, and
 
 test_expect_success USERS 'core.sharedRepository: two users of a group, one after the other' '
 	mkdir pair && chmod 755 . && chgrp 65534 pair && chmod 2770 pair && (umask 007 && cd pair && git init -q --shared=group . && echo a >a && git add . && git commit -qm a && git ews start one) >out && take_ws out &&
-	for i in $(test_seq 60); do echo "$i" >"${ws:?}/$i" || return 1; done && git -C pair ews end one && test_as_user git config --global --add safe.directory "*" && test_as_user git config --global user.name a && test_as_user git config --global user.email a && (umask 007 && cd pair && test_as_user git fsck && test_as_user git ews start two &&
+	for i in $(seq 60); do echo "$i" >"${ws:?}/$i" || return 1; done && git -C pair ews end one && test_as_user git config --global --add safe.directory "*" && test_as_user git config --global user.name a && test_as_user git config --global user.email a && (umask 007 && cd pair && test_as_user git fsck && test_as_user git ews start two &&
 	echo b | test_as_user git hash-object -w --stdin && test_as_user git gc -q && test_as_user git ews end two && test_as_user git ews start i --method in-place && echo c >a && test_as_user git ews revert && test_as_user git ews end i && git fsck && git ews start three && git gc -q)
 '
 
