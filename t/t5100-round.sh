@@ -248,4 +248,26 @@ test_expect_success 'P8: a round whose session cannot be looked at just now has 
 	done && ews round end --agent ursula >out && git -C p cat-file -e "$round:w"
 '
 
+# Kills round starts of the agent kay until one has its ref, and nothing else that says so: ref, record. The last point is in at.
+killed_start() {
+	while test $at -lt 40; do
+		test_strace trace -e trace=rename,renameat,renameat2,linkat -e inject=rename,renameat,renameat2,linkat:signal=KILL:when=$at git-ews -C half round start --agent kay >out 2>&1
+		ref=$(git -C half for-each-ref --format="%(refname)" "refs/ews/????????")
+		record=$(find "$HOME/.superqode/working" -name "${ref#refs/ews/}.json")
+		test -z "$ref" || return 0
+		git -C half ews recover >out 2>&1
+		at=$((at + 1))
+	done
+	return 1
+}
+
+test_expect_success STRACE 'P4: the record of a round whose ref can not be read just now does not go before the ref' '
+	test_repo half && git -C half ews status >out 2>err && at=8 && for n in 1 2 3 4; do
+		killed_start && test_path_is_file "$record" || return 1
+		test_strace trace -P "$ref" -e trace=openat -e inject=openat:error=EMFILE:when=$n git-ews -C half recover >out 2>&1
+		! git -C half rev-parse -q --verify "$ref" >out || test_path_is_file "$record" || return 1
+		git -C half ews recover && test_must_fail git -C half rev-parse -q --verify "$ref" && test_path_is_missing "$record" || return 1
+	done
+'
+
 test_done
