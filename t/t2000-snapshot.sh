@@ -284,6 +284,11 @@ test_expect_success 'P2: restore --to: a directory that is new or empty, else --
 	test "$(ls full)" = file && test "$(cat full/file)" = precious && git -C p ews snapshot restore $l2 --to "$PWD/full" --force >out 2>err && test_path_is_file full/src/main.c
 '
 
+test_expect_success STRACE 'P4: what somebody puts there, or writes there, while it is restored stays, and is named' '
+	git -C p ews snapshot show --json $l2 >json && rm -rf copy && mkdir copy && test_expect_code 1 test_stopped_at openat run.sh "echo mine >copy/src/main.c" -C p snapshot restore $l2 --to "$PWD/copy" && test_grep "src/main.c.*changed meanwhile" out && test_grep "Not verified" out && test "$(cat copy/src/main.c)" = mine &&
+	git -C p ews snapshot restore $l2 --to "$PWD/copy" --force >out && test_grep Verified out && test "$(cat copy/.ews-trash/*/src/main.c)" = mine && rm -r copy/.ews-trash copy/run.sh && chmod 600 copy/src/main.c && test_expect_code 1 test_stopped_at openat run.sh "echo mine >copy/src/main.c" -C p snapshot restore $l2 --to "$PWD/copy" --force && test_grep "src/main.c.*changed meanwhile" out && test "$(cat copy/src/main.c)" = mine
+'
+
 test_expect_success 'P1: nothing is restored or extracted into a git directory, whoever says that it should be' '
 	git clone -q --bare p bare.git && git -C p worktree add -q --detach ../bare-tree && mkdir -p in/objects in/refs && echo "ref: refs/heads/x" >in/HEAD && tar=$(git -C p ews archive create --to "$PWD/in-archive" .) && for dir in bare.git p/.git p/.git/worktrees/bare-tree in; do
 		test_fingerprint "$PWD/$dir" >before && test_expect_code 128 git -C p ews snapshot restore $l2 --to "$PWD/$dir" --force >out 2>err && test_grep "is a git directory: nothing is put into it" err && test_grep "^hint: name another directory" err && test_expect_code 128 git -C p ews archive extract "$tar" --to "$PWD/$dir" --force >out 2>err && test_grep "is a git directory: nothing is put into it" err && test_fingerprint "$PWD/$dir" >after && test_cmp before after || { echo >&2 "$dir"; return 1; }

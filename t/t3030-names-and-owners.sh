@@ -233,10 +233,11 @@ test_expect_success ROOT 'P2: owners come back when asked, with the mode bits th
 '
 
 # A file whose bits run it in its owner's name must not become root's because root has written it.
-test_expect_success ROOT 'P2: a file that is replaced in the project stays whose it is, asked or not: by apply, its undo, and in place' '
+test_expect_success ROOT 'P2: a file that is replaced in the project stays whose it is, asked or not: by apply, its undo, and in place; and elsewhere' '
 	test_repo whose && (cd whose && chown 1:2 run.sh && chmod 4755 run.sh && chown 0:6 docs/crlf.txt && chown -h 3:4 link) && owners_of whose >base && start_ws whose w && echo more | tee -a "${ws:?}/run.sh" "${ws:?}/docs/crlf.txt" && ln -sfn elsewhere "${ws:?}/link" &&
 	git -C whose ews apply w && cmp "${ws:?}/run.sh" whose/run.sh && owners_of whose >got && test_cmp base got && git -C whose ews undo && owners_of whose >got && test_cmp base got && git -C whose ews end w &&
-	git -C whose ews start --method in-place here && echo more >>whose/docs/crlf.txt && rm whose/run.sh && git -C whose ews revert here && owners_of whose >got && test_cmp base got && git -C whose ews end here
+	git -C whose ews start --method in-place here && echo more >>whose/docs/crlf.txt && rm whose/run.sh && git -C whose ews revert here && owners_of whose >got && test_cmp base got && git -C whose ews end here &&
+	snap=$(git -C whose ews snapshot create) && git -C whose ews snapshot restore $snap --to "$PWD/elsewhere" >out && test_grep Verified out && test "$(stat -c "%u:%g %a" elsewhere/run.sh)" = "1:2 4755" && test "$(stat -c %u:%g elsewhere/docs/crlf.txt)" = 0:0
 '
 
 test_expect_success USERS 'P8: owners that may not be set are named, and that is no Verified' '

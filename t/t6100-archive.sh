@@ -288,6 +288,17 @@ test_expect_success STRACE 'an extract that fails leaves an empty directory empt
 	done && long=$(printf "%0300d" 0) && test_must_fail git-ews archive extract --to "far/off/$long" "$one" 2>err && test_path_is_missing far && rmdir has/theirs has && mkdir into && ! test_strace calls -e trace=mkdirat -e inject=mkdirat:error=ENOSPC:when=2 "$EWS_BIN/git-ews" archive extract --to into "$one" 2>err && ls -A into >out && test_must_be_empty out && git-ews archive extract --to into "$one" >out && diff -r half into
 '
 
+test_expect_success STRACE 'P4: what somebody puts into the directory while it is filled stays, and is named; what came goes again, and nothing else' '
+	mkdir -p between/d && for f in 0 a b d/c; do echo "the $f" >between/$f || return 1; done && ln between/a between/a2 && ln -s a between/l && one create between && rm -rf into && mkdir into && test_expect_code 128 test_stopped_at openat a "echo mine >into/b && echo mine >into/d/x" archive extract --to into "$one" &&
+	test_grep "not written: b .*meanwhile" err && test_grep "^hint: try again" err && says mine into/b && says mine into/d/x && (cd into && find . | sort | tr "\n" " ") >got && says ". ./b ./d ./d/x " got &&
+	rm -rf into && mkdir into && test_expect_code 128 test_stopped_at openat b "echo mine >mine && mv mine into/a && echo mine >into/l" archive extract --to into "$one" && says mine into/a && says mine into/l && test "$(ls -A into | tr "\n" " ")" = "a l "
+'
+
+test_expect_success STRACE 'P4: so does what somebody writes where only modes and names are other than in the archive, whatever its size and time' '
+	rm -rf into && cp -a between into && chmod 600 into/a into/d/c && rm into/0 && test_expect_code 128 test_stopped_at openat 0 "printf \"our a\n\" >into/a && touch -r between/a into/a" archive extract --force --to into "$one" && test_grep "a.*meanwhile" err && says "our a" into/a && says "the d/c" into/d/c && test "$(stat -c %a into/d/c)" = 644 &&
+	rm -rf into && cp -a between into && chmod 600 into/a && arch extract --force --to into "$one" && test_same_tree -M . between into && test into/a -ef into/a2 && test_path_is_missing into/.ews-trash
+'
+
 test_expect_success 'P4: a repository stays in its place, also one whose .git is a file, and where the archive has a file' '
 	mkdir -p leaf/d nests && echo f >leaf/n && echo x >leaf/d/x && one create leaf && git init -q nests/n && echo mine >nests/n/m && "$EWS_SRC/t/lister" nests >before && test_expect_code 128 git-ews archive extract --force --to nests "$one" >out 2>err && test_grep "^error: .n. is a file in the archive" err && test_grep "^hint: nothing was written" err && "$EWS_SRC/t/lister" nests >after && test_cmp before after &&
 	test_repo linked && git -C linked worktree add -q --detach "$PWD/has/n" && git -C linked worktree add -q --detach "$PWD/has/bare" && git -C has/bare rm -qrf . && git -C linked worktree add -q --detach "$PWD/has/other/o" && mkdir has/junk && echo 1 >has/junk/j && mkdir top && cp -R has/n top/n && rm top/n/.git && one create top && inode=$(stat -c %i has/n) && echo changed >has/n/run.sh && arch extract --force --to has "$one" && test "$(stat -c %i has/n)" = "$inode" && test_path_is_missing has/junk && test -d has/bare -a -d has/other/o &&

@@ -40,6 +40,11 @@ struct ews_put_contents {
 	int (*write)(void *payload, int fd, const struct ews_entry *to);
 	/* Append what the link `to` says. */
 	int (*read_link)(void *payload, struct ews_buf *text, const struct ews_entry *to);
+	/*
+	 * Does what stands at `name` hold what `from` was seen to hold? Returns 1 or 0; below zero: nobody can tell. It is
+	 * asked with `as_seen` only.
+	 */
+	int (*holds)(void *payload, int dir_fd, const char *name, const struct ews_entry *from);
 	void *payload;
 };
 
@@ -80,10 +85,11 @@ struct ews_put_report {
  * Apply `changes` (sorted). Each `from` is what is expected there, but what is
  * really there is what gets replaced, whatever its type; a directory that is
  * not empty (something unknown appeared in it) is a failure of that path
- * and never removed with its content. With `as_seen` so is whatever is no longer as it was seen. It goes on after a path that fails, and
+ * and never removed with its content. With `as_seen` so is whatever is no
+ * longer as it was seen, or came there since. It goes on after a path that fails, and
  * names each; returns EWS_EIO (or EWS_ENOSPACE, at once) when any did. After a
- * file was written its `has_stat` data in `to`, when it lies in `stats`
- * (may be NULL; the list that the `to` entries live in), are set from the new file.
+ * file was made its `has_stat` data in `to`, when it lies in `stats`
+ * (may be NULL; the list that the `to` entries live in), are set from the new file, be there a flaw in it or not.
  */
 int ews_put(struct ews_put_report *report, const struct ews_changes *changes, struct ews_entries *stats,
 	    const struct ews_put_opts *opts);

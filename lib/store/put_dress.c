@@ -93,11 +93,10 @@ void ews_put_keep_stat(struct ews_put_work *put, const struct ews_entry *entry, 
 	kept->is_racy = false;
 }
 
-int ews_put_dress(struct ews_put_work *put, int fd, const struct ews_change *change, unsigned has)
+static int dress(struct ews_put_work *put, int fd, const struct ews_change *change, unsigned has, struct stat *st)
 {
 	const struct ews_entry *to = change->to;
 	bool has_mode = has & EWS_PUT_HAS_MODE;
-	struct stat st;
 	int rc = 0;
 
 	/* A new owner takes bits of the mode and capabilities away. */
@@ -111,16 +110,27 @@ int ews_put_dress(struct ews_put_work *put, int fd, const struct ews_change *cha
 		return ews_error_os("cannot set its mode");
 	if (put->opts->times == EWS_PUT_TIMES_KEEP && to->has_time && set_mtime(fd, to->mtime_s, to->mtime_ns) < 0)
 		return ews_error_os("cannot set its time");
-	if (fstat(fd, &st) < 0)
+	if (fstat(fd, st) < 0)
 		return ews_error_os("cannot look at it");
 	/* A umask or an access list had a say in the mode that it was made with. */
-	if (has_mode && (st.st_mode & 07777) != to->mode && (ews_handle_chmod(fd, to->mode) < 0 || fstat(fd, &st) < 0))
+	if (has_mode && (st->st_mode & 07777) != to->mode && (ews_handle_chmod(fd, to->mode) < 0 || fstat(fd, st) < 0))
 		return ews_error_os("cannot set its mode");
-	if (to->type != EWS_ENTRY_LINK && (st.st_mode & 07777) != to->mode)
+	if (to->type != EWS_ENTRY_LINK && (st->st_mode & 07777) != to->mode)
 		return ews_error(EWS_EIO, "its mode is %04o, %04o is not permitted here",
-				 (unsigned)st.st_mode & 07777, (unsigned)to->mode);
-	if (put->made)
-		put->made[change - put->changes->items] = (struct ews_put_made){ st.st_dev, st.st_ino };
-	ews_put_keep_stat(put, to, &st);
+				 (unsigned)st->st_mode & 07777, (unsigned)to->mode);
 	return 0;
+}
+
+int ews_put_dress(struct ews_put_work *put, int fd, const struct ews_change *change, unsigned has)
+{
+	struct stat st;
+	int rc = dress(put, fd, change, has, &st);
+
+	/* Who takes back what was made has to know it for his, whatever it lacks. */
+	if (rc < 0 && fstat(fd, &st) < 0)
+		return rc;
+	if (put->made && rc == 0)
+		put->made[change - put->changes->items] = (struct ews_put_made){ st.st_dev, st.st_ino };
+	ews_put_keep_stat(put, change->to, &st);
+	return rc;
 }

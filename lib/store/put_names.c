@@ -166,8 +166,8 @@ static int add_name(struct ews_put_work *put, struct ews_put_worker *worker, siz
 	return ews_put_replace(put, worker, change);
 }
 
-/* A file's ctime moves with each of its names, so stat data is taken when it has all of them. */
-static int keep_stat_of(struct ews_put_work *put, struct ews_put_worker *worker, size_t i)
+/* A file's ctime moves with each of its names, so stat data of `made` is taken when it has all of them; another's is none of the list. */
+static int keep_stat_of(struct ews_put_work *put, struct ews_put_worker *worker, size_t i, struct ews_put_made made)
 {
 	const struct ews_change *change = &put->changes->items[i];
 	int dir_fd = ews_put_reach_parent(&put->reach, &worker->at, change->path);
@@ -177,7 +177,8 @@ static int keep_stat_of(struct ews_put_work *put, struct ews_put_worker *worker,
 		return dir_fd;
 	if (fstatat(dir_fd, ews_path_base(change->path), &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return ews_error_os("cannot look at '%s'", change->path);
-	ews_put_keep_stat(put, change->to, &st);
+	if (st.st_dev == made.dev && st.st_ino == made.ino)
+		ews_put_keep_stat(put, change->to, &st);
 	return 0;
 }
 
@@ -222,13 +223,18 @@ int ews_put_add_names(struct ews_put_work *put)
 			rc = ews_put_settle(put, i, flaw);
 	}
 	for (size_t i = 0; i < put->changes->n && rc == 0 && keeps_stats; i++) {
+		const struct ews_entry *one = put->changes->items[i].one_file;
 		size_t first = put->first[i];
 
 		if (!ews_put_is_name(put, i) || put->has_failed[i])
 			continue;
-		rc = keep_stat_of(put, &worker, i);
-		if (rc == 0 && first != i && !put->has_failed[first])
-			rc = keep_stat_of(put, &worker, first);
+		if (first == i) {
+			rc = keep_stat_of(put, &worker, i, (struct ews_put_made){ one->dev, one->ino });
+			continue;
+		}
+		rc = keep_stat_of(put, &worker, i, put->made[first]);
+		if (rc == 0 && !put->has_failed[first])
+			rc = keep_stat_of(put, &worker, first, put->made[first]);
 	}
 	return rc;
 }

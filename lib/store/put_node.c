@@ -31,6 +31,8 @@ static int holds_as_seen(const struct ews_put_work *put, int dir_fd, const char 
 	ssize_t len;
 	int rc;
 
+	if (put->opts->contents)
+		return put->opts->contents->holds(put->opts->contents->payload, dir_fd, name, from);
 	if (from->type == EWS_ENTRY_LINK) {
 		text = ews_malloc(from->size + 1);
 		len = readlinkat(dir_fd, name, text, from->size + 1);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -91,28 +92,38 @@ static int open_target(struct ews_strv *made, bool *is_empty, const struct ews_a
 	return ews_steal_fd(&fd);
 }
 
-/* A digest as the archive has them, where it is wanted: of what the archive knows under that path. */
+/* A digest as the archive has them, of the file or link `name`, which has `size` bytes. */
+static int find_digest(struct ews_oid *out, int dir, const char *name, const struct ews_entry *entry)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+	char text[PATH_MAX];
+	ssize_t len;
+
+	if (entry->type == EWS_ENTRY_LINK) {
+		len = readlinkat(dir, name, text, sizeof(text));
+		if (len < 0)
+			return ews_error_os("cannot read the link");
+		out->len = (uint8_t)ews_hash_once(EWS_SHA256, out->id, text, (size_t)len);
+		return 0;
+	}
+	fd = ews_dir_open_file(dir, name, O_RDONLY, 0);
+	return fd < 0 ? fd : ews_archive_digest(out, fd, entry->size, NULL);
+}
+
+/* The digest where it is wanted: of what the archive knows under that path. */
 static void read_digest(struct ews_entry *entry, int root, const struct ews_archive_content *content)
 {
 	const struct ews_entry *wanted = ews_entries_find(&content->entries, entry->path);
-	EWS_CLEANUP(fd) int fd = -1;
 	const char *name;
 	EWS_CLEANUP(fd) int dir = -1;
-	char text[4096];
-	ssize_t len;
 
-	if (!wanted || wanted->type != entry->type || wanted->size != entry->size)
+	if (!wanted || wanted->type != entry->type || wanted->size != entry->size ||
+	    (entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK))
 		return;
-	if (entry->type == EWS_ENTRY_FILE) {
-		fd = ews_dir_open_file(root, entry->path, O_RDONLY, 0);
-		if (fd < 0 || ews_archive_digest(&entry->oid, fd, entry->size, NULL) < 0)
-			ews_error_clear(); /* then it is something else */
-	} else if (entry->type == EWS_ENTRY_LINK) {
-		dir = ews_dir_open_parent(root, entry->path, &name);
-		len = dir < 0 ? -1 : readlinkat(dir, name, text, sizeof(text));
-		ews_error_clear();
-		if (len > 0 && len < (ssize_t)sizeof(text))
-			entry->oid.len = (uint8_t)ews_hash_once(EWS_SHA256, entry->oid.id, text, (size_t)len);
+	dir = ews_dir_open_parent(root, entry->path, &name);
+	if (dir < 0 || find_digest(&entry->oid, dir, name, entry) < 0) {
+		entry->oid = (struct ews_oid)EWS_OID_NONE;
+		ews_error_clear(); /* then it is something else */
 	}
 }
 
@@ -244,6 +255,15 @@ static int read_link(void *payload, struct ews_buf *text, const struct ews_entry
 	return ews_archive_stream_link(payload, text, to);
 }
 
+static int holds(void *payload, int dir_fd, const char *name, const struct ews_entry *from)
+{
+	struct ews_oid oid = EWS_OID_NONE;
+	int rc = find_digest(&oid, dir_fd, name, from);
+
+	(void)payload;
+	return rc < 0 ? rc : ews_oid_equal(&oid, &from->oid);
+}
+
 struct place {
 	size_t order, at;
 };
@@ -293,8 +313,10 @@ static bool drop_attr(struct ews_entries *list, struct ews_entry *entry, const c
  * What a program may do in the name of its owner, or by capabilities that its owner was given, is no right of whoever
  * extracts it: root would turn a user's programs into root's.
  */
-static void drop_rights(struct ews_archive_extracted *out, struct ews_entries *list, bool takes_owners)
+static void drop_rights(struct ews_archive_extracted *out, struct ews_entries *list, bool with_owners)
 {
+	bool takes_owners = with_owners && geteuid() == 0;
+
 	for (size_t i = 0; i < list->n && !takes_owners; i++) {
 		struct ews_entry *entry = &list->items[i];
 		bool is_user = entry->has_owner && entry->uid == geteuid();
@@ -311,6 +333,7 @@ static void drop_rights(struct ews_archive_extracted *out, struct ews_entries *l
 		if (!is_user && drop_attr(list, entry, "security.capability="))
 			ews_path_line_add(&out->put.lost_attrs, entry->path,
 					  "security.capability: it was another user's");
+		entry->has_owner = with_owners; /* else nobody asks whose it was */
 	}
 }
 
@@ -349,21 +372,39 @@ static int refuse_flaws(const struct ews_archive_content *content)
 }
 
 static int put_all(struct ews_archive_extracted *out, int fd, int archive_fd, const struct ews_changes *changes,
-		   const struct ews_archive_content *content, const struct ews_archive_extract_opts *opts)
+		   struct ews_archive_content *content, const struct ews_archive_extract_opts *opts)
 {
 	EWS_CLEANUP(archive_stream)
 	struct ews_archive_stream *stream = ews_archive_stream_new(content, archive_fd);
 	EWS_CLEANUP(free) size_t *order = find_order(changes, content);
-	const struct ews_put_contents contents = { order, write_content, read_link, stream };
+	const struct ews_put_contents contents = { order, write_content, read_link, holds, stream };
 	const struct ews_put_opts put = { .root_fd = fd,
 					  .contents = &contents,
 					  .source_fd = -1,
 					  .times = EWS_PUT_TIMES_KEEP,
+					  .as_seen = true,
 					  .owners = opts->owners,
 					  .progress = opts->progress,
 					  .payload = opts->payload };
 
-	return ews_put(&out->put, changes, NULL, &put);
+	return ews_put(&out->put, changes, &content->entries, &put);
+}
+
+/* Is it what was made for the entry, and as it was made? A file's ctime moves with each of its names, which go one by one. */
+static bool is_as_made(int dir, const char *name, const struct ews_archive_content *content,
+		       const struct ews_entry *entry)
+{
+	/* A name that was not noted yet is known by the first. */
+	const struct ews_entry *made = entry->has_stat || !entry->first_name
+					       ? entry
+					       : ews_entries_find(&content->entries, entry->first_name);
+	struct stat st;
+
+	if (entry->type == EWS_ENTRY_DIR)
+		return true; /* it goes if it is empty */
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && made->has_stat && st.st_dev == made->dev &&
+	       st.st_ino == made->ino && (uint64_t)st.st_size == made->size && st.st_mtim.tv_sec == made->mtime_s &&
+	       (uint32_t)st.st_mtim.tv_nsec == made->mtime_ns;
 }
 
 /* Nothing was there before, so that what came so far goes again; what others have put there since stays. */
@@ -378,7 +419,7 @@ static void take_back(int fd, const struct ews_archive_content *content)
 		EWS_CLEANUP(fd) int dir = ews_dir_open_parent(fd, entry->path, &name);
 
 		/* What did not come can't go, either. */
-		if (dir >= 0)
+		if (dir >= 0 && is_as_made(dir, name, content, entry))
 			(void)unlinkat(dir, name, entry->type == EWS_ENTRY_DIR ? AT_REMOVEDIR : 0);
 	}
 	(void)ews_error_restore(&why);
@@ -389,6 +430,8 @@ static int extract(struct ews_archive_extracted *out, int fd, struct ews_archive
 {
 	EWS_CLEANUP(scan) struct ews_scan now = EWS_SCAN_INIT;
 	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+	EWS_CLEANUP(entries)
+	struct ews_entries owned = EWS_ENTRIES_INIT; /* as wanted; the others become what is made */
 	EWS_CLEANUP(free) char *name = NULL;
 	EWS_CLEANUP(free) char *aside = NULL;
 	EWS_CLEANUP(fd) int target = -1;
@@ -411,25 +454,29 @@ static int extract(struct ews_archive_extracted *out, int fd, struct ews_archive
 	}
 	if (rc < 0)
 		return rc;
-	drop_rights(out, &content->entries, opts->owners && geteuid() == 0);
+	drop_rights(out, &content->entries, opts->owners);
 	ews_changes_between(&changes, &now.entries, &content->entries, names.equal);
 	ews_hardlinks_plan(&changes, &names);
 	out->n_changes = changes.n;
 	if (opts->dry_run)
 		return 0;
+	for (size_t i = 0; i < content->entries.n && opts->owners; i++)
+		ews_entries_add_copy(&owned, &content->entries.items[i]);
 	name = ews_clock_id("extract", ews_clock_now());
 	aside = ews_path_join(EWS_TRASH_ELSEWHERE, name);
 	rc = move_aside(out, &changes, target, aside);
 	if (rc == 0)
 		rc = put_all(out, target, fd, &changes, content, opts);
-	if (rc == 0 && opts->owners)
-		name_owners(out, target, &content->entries);
+	if (rc == 0)
+		name_owners(out, target, &owned);
 	if (rc == 0 && made->n)
 		rc = set_mode(target, opts);
 	if (rc < 0 && is_empty)
 		take_back(target, content);
 	if (rc < 0 && out->kept.n)
 		ews_error_hint("what stood in the way is in '%s/%s', under its own path", opts->to, aside);
+	else if (rc < 0 && out->put.failed.n)
+		ews_error_hint("try again with another directory, or with --force");
 	return rc;
 }
 

@@ -223,6 +223,7 @@ int ews_restore_to(struct ews_revert_result *out, struct ews_repo *repo, const s
 	struct ews_put_opts put = { .odb = repo->odb,
 				    .source_fd = -1,
 				    .times = EWS_PUT_TIMES_KEEP,
+				    .as_seen = true,
 				    .owners = opts->owners,
 				    .progress = opts->progress,
 				    .payload = opts->payload };

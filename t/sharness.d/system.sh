@@ -39,6 +39,21 @@ test_unread() {
 	ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" "$EWS_BUILD/t/killat" -r -w 60 -e "$ews_error" -c "$ews_look" "$ews_n" "$EWS_BIN/git-ews" "$@"
 }
 
+# test_stopped_at <call> <name> <command> <argument>...: git ews, stopped when its first such call of <name> is done; meanwhile somebody runs
+# <command>. What it says is in out and err.
+test_stopped_at() {
+	ews_call=$1 ews_name=$2 ews_meanwhile=$3
+	shift 3
+	rm -f stopped.log
+	test_strace stopped.log -qq -P "$ews_name" -e trace="$ews_call" -e inject="$ews_call:signal=SIGSTOP:when=1" "$EWS_BIN/git-ews" "$@" >out 2>err 3>&- 4>&- 5>&- &
+	ews_pid=$!
+	test_wait_for 30 grep -qs "stopped by SIGSTOP" stopped.log && eval "$ews_meanwhile" || {
+		kill $ews_pid
+		return 199
+	}
+	kill -CONT "$(sed -n "s/^\([0-9]*\) .*/\1/p; q" stopped.log)" && wait $ews_pid
+}
+
 # test_wait_for <seconds> <command>...: wait until the command succeeds, at most so long.
 test_wait_for() {
 	ews_tries=$(($1 * 20))
