@@ -310,6 +310,12 @@ half_reverted() {
 	for i in 1 2 3 4 5 6 7 8; do echo since >"${ws:?}/many/$i" || return 1; done && { test_strace trace -e trace=unlinkat -e inject=unlinkat:signal=KILL:when=4 git -C ur ews revert ur >out 2>err || :; } && git -C ur ews status ur >out && test_grep interrupted out
 }
 
+test_expect_success STRACE 'P4: a session that came when somebody else had taken back a start of that name is left alone' '
+	test_repo race && sessions=$HOME/.superqode/working/race/sessions && start_ws race y && mkdir -m 700 "${sessions:?}/x0" && test_strace log -P sessions/x0/state.json -e trace=faccessat2 "$EWS_BIN/git-ews" -C race recover --all && looks=$(grep -c faccessat2 log) && test "$looks" -ge 2 && n=1 && while test $n -le "$looks"; do
+		x=x$n && mkdir -m 700 "${sessions:?}/$x" && test_stopped_at faccessat2#$n sessions/$x/state.json "git -C race ews recover --all && { git -C race ews start $x >said 2>&1 || test_grep locked said; }" -C race recover --all && { grep -q locked said || test_path_is_file "${sessions:?}/$x/state.json"; } && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
+	done
+'
+
 test_expect_success STRACE 'P4: a ref that can not be read just now is not gone: recover gives nothing up for it, and nobody says that it was deleted' '
 	test_repo ur && mkdir ur/many && for i in 1 2 3 4 5 6 7 8; do echo base >ur/many/$i || return 1; done && git -C ur add many && git -C ur commit -qm many && start_ws ur ur && half_reverted &&
 	test_expect_code 128 unread refs/ews/sessions/ur recover --all && test_grep "refs/ews/sessions/ur.: Input/output error" err && test_grep ! "stays as far" out && git -C ur ews status ur >out && test_grep interrupted out &&

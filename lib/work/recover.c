@@ -40,13 +40,17 @@
 
 #define UNBEGUN_WAIT_MS 5000 /* others may hold a session for a moment while its owner is at his own affairs */
 
-/* A directory in sessions/ without a state that can be read: a start was killed before it wrote one. */
-static bool is_stillborn(struct ews_repo *repo, const char *id)
+static bool has_no_state(const struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s/state.json", id);
-	bool missing = faccessat(repo->dir_fd, rel, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
 
-	return missing && !ews_repo_is_locked(repo, id);
+	return faccessat(repo->dir_fd, rel, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+}
+
+/* A directory in sessions/ without a state: a start was killed before it wrote one. */
+static bool is_stillborn(const struct ews_repo *repo, const char *id)
+{
+	return has_no_state(repo, id) && !ews_repo_is_locked(repo, id);
 }
 
 /* It could not be opened: does that last, and is nobody at work on it? The error that says why is left. */
@@ -165,16 +169,23 @@ int ews_recover_list(struct ews_strv *out, struct ews_strv *closed, struct ews_r
 	return 0;
 }
 
+/* Returns 1, or 0 where it isn't one any more: somebody took it back, and perhaps began another, before its lock was ours. */
 static int recover_stillborn(struct ews_strv *done, struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
-	int rc = sessions < 0 ? sessions : ews_file_remove_tree(sessions, id);
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	int rc = sessions < 0 ? sessions : ews_repo_lock(&lock, repo, id, "recover", 0);
 
+	if (rc == 0 && !has_no_state(repo, id))
+		return 0;
+	if (rc == 0)
+		rc = ews_file_remove_tree(sessions, id);
 	if (rc == 0)
 		rc = ews_retire_revive_last(repo, id);
-	if (rc == 0)
-		ews_strv_addf(done, "session '%s': its start had just begun and was taken back", id);
-	return rc;
+	if (rc < 0)
+		return rc;
+	ews_strv_addf(done, "session '%s': its start had just begun and was taken back", id);
+	return 1;
 }
 
 /* The step that the session's journal has begun and not done; none: state 0. */
@@ -402,10 +413,10 @@ static int recover_session(const struct ews_recovery *recovery, const char *id, 
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	struct ews_strv *done = recovery->done;
-	int rc;
+	int rc = is_stillborn(recovery->repo, id) ? recover_stillborn(done, recovery->repo, id) : 0;
 
-	if (is_stillborn(recovery->repo, id))
-		return recover_stillborn(done, recovery->repo, id);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
 	rc = ews_session_open(&session, recovery->repo, id);
 	if (rc == 0)
 		rc = ews_session_lock_within(&session, "recover", recovery->unbegun ? UNBEGUN_WAIT_MS : 0);

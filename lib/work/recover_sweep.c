@@ -207,10 +207,18 @@ static bool has_modules(int beside_fd, const char *name)
 	return ews_file_is_there(beside_fd, path) != 0;
 }
 
-/*
- * Entries beside git's worktrees that belong to no session that could want them back; those
- * of running starts are locked.
- */
+/* An entry of no session that is listed; the lock says that none is about to be. */
+static void sweep_one_beside(struct ews_repo *repo, int fd, const char *name)
+{
+	EWS_CLEANUP(free) char *session = ews_strfmt("sessions/%s", name);
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+
+	if (ews_repo_lock(&lock, repo, name, EWS_LOCK_SWEEP, 0) == 0 &&
+	    ews_file_is_there(repo->dir_fd, session) == 0 && !is_anothers(repo, fd, name) && !has_modules(fd, name))
+		(void)ews_file_remove_tree(fd, name); /* best effort */
+}
+
+/* Entries beside git's worktrees that belong to no session that could want them back; those of running starts are locked. */
 static void sweep_beside(struct ews_repo *repo)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->common_fd, "ews");
@@ -222,9 +230,8 @@ static void sweep_beside(struct ews_repo *repo)
 		n = 0;
 	for (ssize_t i = 0; i < n; i++)
 		if (!ews_str_begins(names.items[i].name, "op-") && !ews_retire_is_name(names.items[i].name) &&
-		    !ews_strv_has(&ids, names.items[i].name) && !ews_repo_is_locked(repo, names.items[i].name) &&
-		    !is_anothers(repo, fd, names.items[i].name) && !has_modules(fd, names.items[i].name))
-			(void)ews_file_remove_tree(fd, names.items[i].name); /* best effort */
+		    !ews_strv_has(&ids, names.items[i].name))
+			sweep_one_beside(repo, fd, names.items[i].name);
 	ews_error_clear();
 }
 

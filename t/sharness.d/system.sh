@@ -39,13 +39,14 @@ test_unread() {
 	ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" "$EWS_BUILD/t/killat" -r -w 60 -e "$ews_error" -c "$ews_look" "$ews_n" "$EWS_BIN/git-ews" "$@"
 }
 
-# test_stopped_at <call> <name> <command> <argument>...: git ews, stopped when its first such call of <name> is done; meanwhile somebody runs
-# <command>. What it says is in out and err.
+# test_stopped_at <call>[#<n>] <name> <command> <argument>...: git ews, stopped when its n-th (first) such call of <name> is done; meanwhile
+# somebody runs <command>. What it says is in out and err.
 test_stopped_at() {
-	ews_call=$1 ews_name=$2 ews_meanwhile=$3
+	ews_call=${1%#*} ews_name=$2 ews_meanwhile=$3 ews_n=1
+	test "$ews_call" = "$1" || ews_n=${1#*#}
 	shift 3
 	rm -f stopped.log
-	test_strace stopped.log -qq -P "$ews_name" -e trace="$ews_call" -e inject="$ews_call:signal=SIGSTOP:when=1" "$EWS_BIN/git-ews" "$@" >out 2>err 3>&- 4>&- 5>&- &
+	test_strace stopped.log -qq -P "$ews_name" -e trace="$ews_call" -e inject="$ews_call:signal=SIGSTOP:when=$ews_n" "$EWS_BIN/git-ews" "$@" >out 2>err 3>&- 4>&- 5>&- &
 	ews_pid=$!
 	test_wait_for 30 grep -qs "stopped by SIGSTOP" stopped.log && eval "$ews_meanwhile" || {
 		kill $ews_pid
