@@ -473,6 +473,14 @@ test_expect_success 'names that a terminal would obey are quoted, those that it 
 	rm "${odd:?}/$csi" "${odd:?}/$raw" "${odd:?}/$bidi" "${odd:?}/$plain" && git -C odd ews end odd
 '
 
+test_expect_success '--changes files -z has paths as they are, with a NUL at the end of each, also where apply and archives show them' '
+	odd=$(printf "new\nline -> \"x\"") && git init -q nul && (cd nul && echo one >"$odd" && echo two >old && git add . && git commit -q -m one && git ews archive create . >../before) &&
+	start_ws nul n && (cd "${ws:?}" && mv old "to $odd" && echo more >>"$odd") && printf "Changes: 2 file(s) (+1 -0).\n- M  (+1 -0) %s\0- R  (+0 -0) old\0to %s\0" "$odd" "$odd" >want &&
+	git -C nul ews diff n --changes files -z >got && test_cmp want got && git -C nul ews snapshot diff n now --changes files -z >got && test_cmp want got &&
+	git -C nul ews apply -z n >out 2>err && sed 1d out >got && test_cmp want got &&
+	printf "Changes: 1 file(s) (+1 -0).\n- M  (+1 -0) %s\0" "$odd" >want && git -C nul ews archive diff --changes files -z "$(cat before)" . -- "$odd" >got && test_cmp want got
+'
+
 test_expect_success 'a workspace that vanished or was tampered with is an error, never an empty patch' '
 	start_ws -n vw p van && echo x >"${vw:?}/x" && mv "$vw" away &&
 	rc=0 && { git -C p ews diff van >got 2>err || rc=$?; } && case $rc in 1 | 128) ;; *) false ;; esac &&

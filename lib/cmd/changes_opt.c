@@ -89,7 +89,8 @@ void ews_changes_opt_talk(const struct ews_cmd_ctx *ctx, const struct ews_change
 		return;
 	rc = what->ahead ? ews_beside_end(&what->ahead->beside) : compare(&diff, ctx, what);
 	if (rc == 0)
-		rc = ews_render_changes_text(&text, ctx->repo, what->ahead ? &what->ahead->diff : &diff, what->mode);
+		rc = ews_render_changes_text(&text, ctx->repo, what->ahead ? &what->ahead->diff : &diff, what->mode,
+					     false);
 	if (rc < 0) {
 		ews_cmd_warn(ctx, "cannot show the changes: %s", ews_error_message());
 		ews_error_clear();

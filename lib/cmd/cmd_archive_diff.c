@@ -213,7 +213,8 @@ static int show_text(struct ews_cmd_ctx *ctx, struct pair *pair, char *const *pa
 		return 0;
 	ews_render_reasons_talk(ctx, "not in the patch", &pair->diff.not_in_patch);
 	if (set->diff.changes != EWS_CHANGES_DIFF)
-		return ews_render_changes_text(&ctx->out, &pair->desk->repo, &pair->diff, set->diff.changes);
+		return ews_render_changes_text(&ctx->out, &pair->desk->repo, &pair->diff, set->diff.changes,
+					       ctx->nul);
 	ews_diff_opts_for_git(&options, &set->diff, ctx);
 	rc = ews_diff_print(&pair->diff, &pair->desk->repo, options.items, paths, ews_pager_is_terminal(),
 			    STDOUT_FILENO, set->series ? &ctx->out : NULL);

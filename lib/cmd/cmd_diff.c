@@ -277,7 +277,7 @@ static int show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const 
 	ews_pager_start(ctx);
 	ews_render_reasons_talk(ctx, "not in the patch", &diff->not_in_patch);
 	if (set->diff.changes != EWS_CHANGES_DIFF)
-		return ews_render_changes_text(&ctx->out, ctx->repo, diff, set->diff.changes);
+		return ews_render_changes_text(&ctx->out, ctx->repo, diff, set->diff.changes, ctx->nul);
 	ews_diff_opts_for_git(&options, &set->diff, ctx);
 	rc = ews_diff_print(diff, ctx->repo, options.items, paths->n ? paths->items : NULL, ews_pager_is_terminal(),
 			    STDOUT_FILENO, NULL);

@@ -59,7 +59,7 @@ static int list_one(struct ews_cmd_ctx *ctx, cJSON *array, const struct ews_pend
 	ews_clock_rfc3339(stamp, pending->result.created_s);
 	ews_render_words(&ctx->out, pending->name);
 	ews_buf_addf(&ctx->out, "  %s  ", stamp);
-	return ews_render_changes_text(&ctx->out, ctx->repo, &diff, EWS_CHANGES_SUMMARY);
+	return ews_render_changes_text(&ctx->out, ctx->repo, &diff, EWS_CHANGES_SUMMARY, false);
 }
 
 static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
@@ -137,7 +137,7 @@ static int show(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		add_line(&ctx->out, "Session", pending->name);
 		add_line(&ctx->out, "Base", pending->base.id);
 		add_line(&ctx->out, "Result", pending->result.id);
-		return ews_render_changes_text(&ctx->out, ctx->repo, &diff, EWS_CHANGES_DIFF);
+		return ews_render_changes_text(&ctx->out, ctx->repo, &diff, EWS_CHANGES_DIFF, false);
 	}
 	rc = ews_diff_texts(&diff, ctx->repo);
 	if (rc == 0)

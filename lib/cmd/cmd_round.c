@@ -641,7 +641,7 @@ static int show(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		ews_buf_addf(&ctx->out, "Commit: %s\n", ews_oid_hex(hex, &round->tip));
 	if (round->is_branched)
 		ews_buf_addf(&ctx->out, "Branch: %s\n", round->branch);
-	return ews_render_changes_text(&ctx->out, ctx->repo, &diff, EWS_CHANGES_FILES);
+	return ews_render_changes_text(&ctx->out, ctx->repo, &diff, EWS_CHANGES_FILES, false);
 }
 
 /* One round: its base and its work, or what it is at now. Two: the work of the one and the other. */

@@ -136,7 +136,7 @@ static int show_text(struct ews_cmd_ctx *ctx, const struct ews_apply_result *res
 	ews_buf_adds(&ctx->out, result->merge.conflicts.n ? " Applied, with conflicts\n" : " Applied\n");
 	if (result->commit)
 		ews_buf_addf(&ctx->out, "  Commit: %s\n", result->commit);
-	return ews_render_changes_text(&ctx->out, ctx->repo, &result->diff, EWS_CHANGES_FILES);
+	return ews_render_changes_text(&ctx->out, ctx->repo, &result->diff, EWS_CHANGES_FILES, ctx->nul);
 }
 
 void ews_render_apply_way_back(struct ews_cmd_ctx *ctx, const struct ews_apply_result *result, bool check)

@@ -250,12 +250,25 @@ int ews_changes_mode(enum ews_changes_mode *out, const char *word)
 	return ews_error(EWS_EUSAGE, "--changes takes summary, files, diff or none, not '%s'", word);
 }
 
-static void add_file_line(struct ews_buf *out, const struct ews_diff_record *record)
+static void add_path(struct ews_buf *out, const char *path)
+{
+	ews_buf_add(out, path, strlen(path) + 1);
+}
+
+static void add_file_line(struct ews_buf *out, const struct ews_diff_record *record, bool nul)
 {
 	char letters[3];
 
 	set_letters(letters, record);
 	ews_buf_addf(out, "- %s ", letters);
+	/* The lines come first: where a path ends is all that tells it from what is beside it. */
+	if (nul) {
+		ews_buf_addf(out, "(+%" PRIu64 " -%" PRIu64 ") ", record->lines_added, record->lines_deleted);
+		if (record->old_path)
+			add_path(out, record->old_path);
+		add_path(out, record->path);
+		return;
+	}
 	if (record->old_path) {
 		ews_path_quote(out, record->old_path);
 		ews_buf_adds(out, " -> ");
@@ -265,7 +278,7 @@ static void add_file_line(struct ews_buf *out, const struct ews_diff_record *rec
 }
 
 int ews_render_changes_text(struct ews_buf *out, struct ews_repo *repo, const struct ews_diff *diff,
-			    enum ews_changes_mode mode)
+			    enum ews_changes_mode mode, bool nul)
 {
 	int rc = 0;
 
@@ -274,7 +287,7 @@ int ews_render_changes_text(struct ews_buf *out, struct ews_repo *repo, const st
 	ews_buf_addf(out, "Changes: %zu file(s) (+%" PRIu64 " -%" PRIu64 ").\n", diff->n, diff->lines_added,
 		     diff->lines_deleted);
 	for (size_t i = 0; mode != EWS_CHANGES_SUMMARY && i < diff->n; i++)
-		add_file_line(out, &diff->items[i]);
+		add_file_line(out, &diff->items[i], nul);
 	if (mode == EWS_CHANGES_DIFF && diff->n) {
 		ews_buf_addc(out, '\n');
 		rc = ews_diff_print(diff, repo, NULL, diff->paths.items, false, -1, out);

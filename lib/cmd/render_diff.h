@@ -27,9 +27,12 @@ enum ews_changes_mode {
 /* What --changes=`word` says; NULL is the summary. Fails with EWS_EUSAGE. */
 int ews_changes_mode(enum ews_changes_mode *out, const char *word);
 
-/* "Changes: 3 file(s) (+12 -4)."; with FILES and DIFF a line a file; with DIFF the patch behind a blank line. */
+/*
+ * "Changes: 3 file(s) (+12 -4)."; with FILES and DIFF a line a file; with DIFF the patch behind a blank line. With `nul` a
+ * file's counts come first, then its paths as they are, each with a NUL.
+ */
 int ews_render_changes_text(struct ews_buf *out, struct ews_repo *repo, const struct ews_diff *diff,
-			    enum ews_changes_mode mode);
+			    enum ews_changes_mode mode, bool nul);
 /*
  * Add the totals, not_in_patch[] and, but for NONE, the lists of files and "change_summary"; with FILES and DIFF the
  * records with the hashes of the contents, as "changes"; with DIFF the patch as "diff_text", whole and in each record, which

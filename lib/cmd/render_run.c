@@ -60,7 +60,7 @@ int ews_render_outcome_talk(const struct ews_cmd_ctx *ctx, const struct ews_run_
 	ews_render_head_talk(ctx, &outcome->snapshot);
 	if (ctx->json)
 		return 0;
-	rc = ews_render_changes_text(&text, ctx->repo, &outcome->diff, mode);
+	rc = ews_render_changes_text(&text, ctx->repo, &outcome->diff, mode, false);
 	if (rc == 0)
 		rc = ews_file_write_fd(STDERR_FILENO, text.ptr, text.len);
 	if (rc < 0)
