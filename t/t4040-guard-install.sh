@@ -280,4 +280,11 @@ test_expect_success 'an install anew mends a script of ours that git would pass 
 	git -C unread ews guard install && chmod -x unread/.git/ews-hooks/pre-push && git -C unread ews guard install && test -x unread/.git/ews-hooks/pre-push && git -C unread ews guard uninstall
 '
 
+test_expect_success 'P1: a copy of a hook of ours, or a link to it, that stands where git has its own does not run itself for ever' '
+	test_repo copies && git ews guard install --global && cp home/.superqode/hooks/pre-commit copies/.git/hooks/ && timeout 20 git -C copies commit -q --allow-empty -m global &&
+	git ews guard uninstall --global && timeout 20 git -C copies commit -q --allow-empty -m alone && git -C copies ews guard install && for how in cp "cp -l" "ln -fs"; do
+		for name in pre-commit reference-transaction; do $how "$PWD/copies/.git/ews-hooks/$name" copies/.git/hooks/ || return 1; done && timeout 20 git -C copies commit -q --allow-empty -m "$how" && rm copies/.git/hooks/reference-transaction copies/.git/hooks/pre-commit || return 1
+	done && mkdir copies/.husky && cp copies/.git/ews-hooks/pre-commit copies/.husky/ && git -C copies config core.hooksPath .husky && timeout 20 git -C copies commit -q --allow-empty -m husky && git -C copies ews guard uninstall && timeout 20 git -C copies commit -q --allow-empty -m left
+'
+
 test_done

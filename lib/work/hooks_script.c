@@ -84,8 +84,9 @@ static const char in_any[] = "if ! test \"$named\"; then\n"
 			     "	dir=$common/hooks\n"
 			     "fi\n";
 
-/* An empty path is one: then git would run none. */
-static const char need_next[] = "if ! test \"$dir\" || ! test -f \"$dir/$name\" || ! test -x \"$dir/$name\"; then\n"
+/* An empty path is one: then git would run none. A copy of this that stands there would run itself for ever. */
+static const char need_next[] = "if ! test \"$dir\" || ! test -f \"$dir/$name\" || ! test -x \"$dir/$name\" ||\n"
+				"	test \"$dir/$name\" -ef \"$0\"; then\n"
 				"	exit 0\n"
 				"fi\n";
 
