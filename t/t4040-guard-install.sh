@@ -22,6 +22,26 @@ stopped() {
 	test_must_fail "$@" >out 2>err && test_grep "git ews: blocked: $want" err
 }
 
+# as_before <hook>: what the first of our versions wrote there; of one that asks, what the last before this did
+as_before() {
+	sed -i '/ ||$/{N;s/ ||\n.*/; then/}' "$1" && { ! grep -q "^program=" "$1" || return 0; } && head -n 2 "$1" >first && tr ^ "$" >>first <<\EOF && cat first >"$1" && rm first
+name=${0##*/}
+# The hook that git would run without this directory.
+dir=
+while IFS= read -r path; do
+	test -e "^path/.git-ews" || dir=$path
+done <<END
+$(git config --path --get-all core.hooksPath)
+END
+here=${0%/*}
+test "$dir" || dir=${here%/*}/hooks
+if ! test -f "^dir/$name" || ! test -x "^dir/$name"; then
+	exit 0
+fi
+exec "^dir/$name" "$@"
+EOF
+}
+
 HOOKLOG=$PWD/hooklog
 export HOOKLOG
 
@@ -178,6 +198,19 @@ test_expect_success 'P1: a hook that somebody wrote into the directory of ours s
 	cp p/.git/ews-hooks/pre-push want && hook p/.git/hooks/pre-push && echo "# other" >>p/.git/hooks/pre-push &&
 	test_expect_code 128 git -C p ews guard uninstall 2>err && test_grep "pre-push" err && rm p/.git/hooks/pre-push &&
 	git -C p ews guard uninstall >out && test_cmp want p/.git/hooks/pre-push && rm p/.git/hooks/pre-push && test_cmp config.before p/.git/config
+'
+
+test_expect_success 'P1: so does a hook of ours that somebody has added to, until he moves it away; those of former versions are still ours' '
+	test_repo added && dir=added/.git/ews-hooks && ours() { git -C added ews --home "$PWD/it'\''s
+home" guard "$@" >out 2>err; } && ours install && cp -r ${dir:?} whole && for name in post-commit pre-push reference-transaction; do as_before ${dir:?}/$name && ! cmp whole/$name ${dir:?}/$name || return 1; done &&
+	ours install && test_grep ! "not ours" err && diff -r whole ${dir:?} && for former in "" t; do
+		for edit in "\$ a echo added" "5 i echo added" "/^exec/ s/^/echo added; /" "/^name=/ s/$/x/"; do
+			for name in post-commit pre-push; do
+				{ test -z "$former" || as_before ${dir:?}/$name; } && sed -i "$edit" ${dir:?}/$name && cp ${dir:?}/$name want && ours install && test_grep "/$name. is not ours" err && ours status && test_grep "not ours.* $name" out &&
+					test_expect_code 128 ours uninstall && test_grep "changed our hook .*/$name" err && test_cmp want ${dir:?}/$name && ours status && test_grep "^repository: installed" out && rm ${dir:?}/$name && ours install && test_grep ! "not ours" err || return 1
+			done
+		done
+	done && for name in post-commit pre-push; do as_before ${dir:?}/$name || return 1; done && ours uninstall && test_path_is_missing ${dir:?} && test_path_is_missing added/.git/hooks/post-commit && test_path_is_missing added/.git/hooks/pre-push
 '
 
 test_expect_success 'git'\''s own answer to a push into a checked out branch stays, until there is a hook for it' '

@@ -73,8 +73,9 @@ static void tell(const struct ews_cmd_ctx *ctx, const struct ews_hooks *hooks)
 static void tell_of_foreign(const struct ews_cmd_ctx *ctx, const struct ews_hooks *hooks)
 {
 	for (size_t i = 0; i < hooks->foreign.n; i++)
-		ews_cmd_warn(ctx, "'%s/%s' is not ours and stays: git ews is not asked there", hooks->dir,
-			     hooks->foreign.items[i]);
+		ews_cmd_warn(ctx,
+			     "'%s/%s' is not ours, or not as it was written, and stays: git ews may not be asked there",
+			     hooks->dir, hooks->foreign.items[i]);
 }
 
 int ews_cmd_guard_install(struct ews_cmd_ctx *ctx, int argc, char **argv)

@@ -47,7 +47,8 @@ void ews_render_hooks(struct ews_buf *out, const struct ews_hooks *hooks)
 	else if (hooks->taken && !ews_hooks_is_effective(hooks))
 		add_line(out, "not run here: git takes those of", hooks->taken);
 	for (size_t i = 0; i < hooks->foreign.n; i++)
-		add_line(out, "not ours, git ews is not asked there:", hooks->foreign.items[i]);
+		add_line(out, "not ours, or not as it was written; git ews may not be asked there:",
+			 hooks->foreign.items[i]);
 }
 
 void ews_render_hooks_limits_text(struct ews_buf *out)

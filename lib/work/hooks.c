@@ -302,15 +302,23 @@ static int look_at_git(struct ews_hooks *out, const struct ews_repo *repo)
 enum whose_hook {
 	NO_HOOK,
 	OUR_HOOK,
+	CHANGED_HOOK, /* ours, with what somebody else wrote into it: his */
 	THEIR_HOOK,
 };
+
+static enum whose_hook whose_is(const struct ews_buf *text)
+{
+	if (ews_hooks_is_script(text))
+		return OUR_HOOK;
+	return ews_hooks_begins_as_script(text) ? CHANGED_HOOK : THEIR_HOOK;
+}
 
 /* What stands under `name`? Its text is appended to `text`. Fails where that can't be told just now. */
 static int read_hook(enum whose_hook *out, struct ews_buf *text, int dir_fd, const char *name)
 {
 	int rc = ews_file_read(text, dir_fd, name, SCRIPT_BYTES_MAX);
 
-	*out = rc == EWS_ENOTFOUND ? NO_HOOK : rc == 0 && ews_hooks_is_script(text) ? OUR_HOOK : THEIR_HOOK;
+	*out = rc == EWS_ENOTFOUND ? NO_HOOK : rc == 0 ? whose_is(text) : THEIR_HOOK;
 	return rc < 0 ? ews_error_if_passing(rc) : 0;
 }
 
@@ -342,7 +350,7 @@ static int list_foreign(struct ews_strv *out, const char *dir)
 
 		if (rc < 0)
 			return rc;
-		if (whose == THEIR_HOOK)
+		if (whose >= CHANGED_HOOK)
 			ews_strv_add(out, name);
 	}
 	return n < 0 ? (int)n : 0;
@@ -363,7 +371,7 @@ static int write_hook(int fd, const char *name, const struct ews_hooks_script_op
 	enum whose_hook whose;
 	int rc = read_hook(&whose, &text, fd, name);
 
-	if (rc < 0 || whose == THEIR_HOOK)
+	if (rc < 0 || whose >= CHANGED_HOOK)
 		return rc;
 	ews_hooks_script(&script, name, opts);
 	if (whose == OUR_HOOK && !strcmp(text.ptr, script.ptr) && is_executable(fd, name))
@@ -541,6 +549,19 @@ int ews_hooks_install(struct ews_hooks *out, enum ews_hooks_scope scope, struct 
 	return rc < 0 ? ews_error_wrap("cannot install hooks") : look(out, &target);
 }
 
+/* Among git's own hooks one of ours does nothing, or, of former ones, runs itself: what was added there is his to move. */
+static int refuse_changed(const struct target *target, int fd, const char *name)
+{
+	enum whose_hook whose = NO_HOOK;
+	int rc = look_at_hook(&whose, fd, name);
+
+	if (rc < 0 || whose != CHANGED_HOOK)
+		return rc;
+	(void)ews_error(EWS_EDENIED, "somebody has changed our hook '%s/%s'", target->dir, name);
+	ews_error_hint("move it away, then uninstall");
+	return EWS_EDENIED;
+}
+
 /* What somebody wrote into our directory is his: it goes where git will look for it. */
 static int move_foreign(const struct ews_hooks *hooks, const struct target *target)
 {
@@ -556,13 +577,17 @@ static int move_foreign(const struct ews_hooks *hooks, const struct target *targ
 		ews_error_hint("move it away, then uninstall");
 		return EWS_EDENIED;
 	}
+	rc = fd = ews_dir_open_beneath(target->repo->common_fd, EWS_HOOKS_DIR);
+	for (size_t i = 0; i < hooks->foreign.n && rc >= 0; i++)
+		rc = refuse_changed(target, fd, hooks->foreign.items[i]);
+	if (rc < 0)
+		return rc;
 	usual = ews_path_join(target->repo->common_dir, "hooks");
 	rc = ews_dir_make_shared(target->repo->common_fd, "hooks", ews_odb_sharing(target->repo->odb));
 	if (rc < 0)
 		return rc;
 	to = ews_dir_open_beneath(target->repo->common_fd, "hooks");
-	fd = ews_dir_open_beneath(target->repo->common_fd, EWS_HOOKS_DIR);
-	rc = to < 0 ? to : fd < 0 ? fd : 0;
+	rc = to < 0 ? to : 0;
 	for (size_t i = 0; i < hooks->foreign.n && rc == 0; i++) {
 		rc = ews_file_rename_new(fd, hooks->foreign.items[i], to, hooks->foreign.items[i]);
 		if (rc == EWS_EEXISTS) {

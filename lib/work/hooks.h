@@ -47,7 +47,10 @@ int ews_hooks_look(struct ews_hooks *out, enum ews_hooks_scope scope, struct ews
  */
 int ews_hooks_install(struct ews_hooks *out, enum ews_hooks_scope scope, struct ews_repo *repo, const char *home);
 
-/* Take all of it away, and give what was there. A hook that somebody wrote into the directory goes where git looks for it then. */
+/*
+ * Take all of it away, and give what was there. A hook that somebody wrote into the directory goes where git looks for it then;
+ * fails with EWS_EDENIED, before anything is done, where he wrote into one of ours.
+ */
 int ews_hooks_uninstall(struct ews_hooks *out, enum ews_hooks_scope scope, struct ews_repo *repo, const char *home);
 
 /* Does git look for a hook under that name? */

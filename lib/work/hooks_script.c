@@ -15,6 +15,8 @@
 static const char head[] = "#!/bin/sh\n"
 			   "# A hook of git ews: 'git ews guard uninstall' takes it away.\n";
 
+static const char own_name[] = "name=${0##*/}\n";
+
 /*
  * Most places are no session's, and are known by a look: no linked work tree, and nobody works in place. The user's hooks run in
  * independent copies, too.
@@ -98,6 +100,21 @@ static const char feed_next[] = "if test \"$read\"; then\n"
 
 static const char become_next[] = "exec \"$dir/$name\" \"$@\"\n";
 
+/* Lines that were written before, and are not any more. */
+static const char former[] = "	case $? in 1 | 2) return 1 ;; esac\n"
+			     "while IFS= read -r path; do\n"
+			     "	test -e \"$path/" EWS_HOOKS_MARK "\" || dir=$path\n"
+			     "done <<END\n"
+			     "$(git config --path --get-all core.hooksPath)\n"
+			     "test \"$dir\" || dir=${here%/*}/hooks\n"
+			     "if ! test \"$dir\"; then\n"
+			     "if ! test -f \"$dir/$name\" || ! test -x \"$dir/$name\"; then\n"
+			     "if ! test \"$dir\" || ! test -f \"$dir/$name\" || ! test -x \"$dir/$name\"; then\n";
+
+static const char *const all_lines[] = { own_name,    may_be_ours,    may_be_copy, may_be_in_place, ask,
+					 ask_at_once, ask_about_refs, stop,        find_next,       in_repository,
+					 in_any,      need_next,      feed_next,   become_next,     former };
+
 /* As one word of the shell. */
 static void add_quoted(struct ews_buf *out, const char *text)
 {
@@ -108,6 +125,36 @@ static void add_quoted(struct ews_buf *out, const char *text)
 		ews_buf_addc(out, *text);
 	}
 	ews_buf_addc(out, '\'');
+}
+
+static bool is_line_of_ours(const char *line, size_t len)
+{
+	for (size_t i = 0; i < sizeof(all_lines) / sizeof(*all_lines); i++) {
+		const char *at = all_lines[i], *end = at + strlen(at), *known;
+		size_t known_len;
+
+		while ((known = ews_str_next_line(&at, &known_len, end)))
+			if (known_len == len && !memcmp(known, line, len))
+				return true;
+	}
+	return false;
+}
+
+/* What follows the line of ours at `at`, whose value add_quoted() has written, if it has one; NULL: it is none. */
+static const char *skip_ours(const char *at, const char *end)
+{
+	const char *program = ews_str_after(at, "program='");
+	const char *value = program ? program : ews_str_after(at, "home='");
+	const char *line, *next;
+	size_t len;
+
+	if (!value) {
+		line = ews_str_next_line(&at, &len, end);
+		return is_line_of_ours(line, len) ? at : NULL;
+	}
+	while ((value = strchr(value, '\'')) && (next = ews_str_after(value, "'\\''")))
+		value = next;
+	return value ? ews_str_after(value, "'\n") : NULL;
 }
 
 static void add_ask(struct ews_buf *out, bool about_refs, const struct ews_hooks_script_opts *opts)
@@ -131,7 +178,7 @@ void ews_hooks_script(struct ews_buf *out, const char *name, const struct ews_ho
 	bool about_refs = !strcmp(name, "reference-transaction");
 
 	ews_buf_adds(out, head);
-	ews_buf_adds(out, "name=${0##*/}\n");
+	ews_buf_adds(out, own_name);
 	if (ews_stop_is_asked_by(name))
 		add_ask(out, about_refs, opts);
 	ews_buf_adds(out, find_next);
@@ -142,7 +189,16 @@ void ews_hooks_script(struct ews_buf *out, const char *name, const struct ews_ho
 	ews_buf_adds(out, become_next);
 }
 
-bool ews_hooks_is_script(const struct ews_buf *text)
+bool ews_hooks_begins_as_script(const struct ews_buf *text)
 {
 	return ews_str_begins(text->ptr, head);
+}
+
+bool ews_hooks_is_script(const struct ews_buf *text)
+{
+	const char *at = ews_str_after(text->ptr, head), *end = text->ptr + text->len;
+
+	while (at && at < end)
+		at = skip_ours(at, end);
+	return at;
 }

@@ -22,7 +22,9 @@ struct ews_hooks_script_opts {
 /* Write the script of the hook `name` to `out`. */
 void ews_hooks_script(struct ews_buf *out, const char *name, const struct ews_hooks_script_opts *opts);
 
-/* Is that text the script, of whichever hook? */
+/* Is that text the script, of whichever hook and version, with nothing else in it? */
 bool ews_hooks_is_script(const struct ews_buf *text);
+/* Does it begin as one does, whatever comes then? */
+bool ews_hooks_begins_as_script(const struct ews_buf *text);
 
 #endif
