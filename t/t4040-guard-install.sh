@@ -309,8 +309,13 @@ test_expect_success STRACE 'P1: a script of ours that can not be read just now i
 	done && git -C unread ews guard uninstall && test_path_is_missing unread/.git/ews-hooks && timeout 20 git -C unread commit -q --allow-empty -m after
 '
 
-test_expect_success 'an install anew mends a script of ours that git would pass by' '
-	git -C unread ews guard install && chmod -x unread/.git/ews-hooks/pre-push && git -C unread ews guard install && test -x unread/.git/ews-hooks/pre-push && git -C unread ews guard uninstall
+test_expect_success 'an install anew mends a script of ours that git would pass by; status and doctor name it' '
+	chmod go-rwx home/.superqode/* && for scope in "" --global; do
+		git -C unread ews guard install $scope >dir && dir=$(cat dir) && git -C unread ews doctor && git -C unread ews guard status >out && test_grep ! "be executed" out && chmod -x "${dir:?}/pre-push" &&
+			git -C unread ews guard status >out && test_grep "be executed, .git ews guard install${scope:+ $scope}. mends that: pre-push$" out && git -C unread ews guard status --json >out && test_grep "\"not_executable\":\[\"pre-push\"\]" out &&
+			test_expect_code 1 git -C unread ews doctor >out && test_grep "hooks/pre-push. can.t be executed: git passes it by" out && test_grep "do: chmod +x .*hooks/pre-push" out &&
+			git -C unread ews guard install $scope && test -x "${dir:?}/pre-push" && git -C unread ews doctor && git -C unread ews guard uninstall $scope || return 1
+	done
 '
 
 test_expect_success 'P1: a copy of a hook of ours, or a link to it, that stands where git has its own does not run itself for ever' '

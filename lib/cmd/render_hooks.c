@@ -49,6 +49,12 @@ void ews_render_hooks(struct ews_buf *out, const struct ews_hooks *hooks)
 	for (size_t i = 0; i < hooks->foreign.n; i++)
 		add_line(out, "not ours, or not as it was written; git ews may not be asked there:",
 			 hooks->foreign.items[i]);
+	for (size_t i = 0; i < hooks->idle.n; i++)
+		add_line(out,
+			 hooks->scope == EWS_HOOKS_USER
+				 ? "can't be executed, 'git ews guard install --global' mends that:"
+				 : "can't be executed, 'git ews guard install' mends that:",
+			 hooks->idle.items[i]);
 }
 
 void ews_render_hooks_limits_text(struct ews_buf *out)
@@ -77,6 +83,7 @@ void ews_render_hooks_object(cJSON *object, const struct ews_hooks *hooks)
 	if (hooks->next)
 		ews_json_add_path(object, "next", hooks->next);
 	add_paths(object, "not_ours", &hooks->foreign);
+	add_paths(object, "not_executable", &hooks->idle);
 	add_paths(object, "sessions_in_use", &hooks->busy);
 }
 

@@ -210,9 +210,13 @@ void ews_doctor_hooks(struct ews_checkup *out, const struct ews_patient *patient
 		(void)ews_checkup_error(out, HOOKS);
 		return;
 	}
+	/* Then it is ours. */
+	if (*hooks.taken && (!hooks.next || strcmp(hooks.taken, hooks.next) != 0))
+		look_at_files(out, hooks.taken);
 	text = read_hooks_path(patient);
 	if (text && !*text) {
-		ews_checkup_ok(out, HOOKS, "core.hooksPath is empty: git runs none, in a workspace neither");
+		if (!ews_checkup_has(out, HOOKS))
+			ews_checkup_ok(out, HOOKS, "core.hooksPath is empty: git runs none, in a workspace neither");
 		return;
 	}
 	if (text && *text == '/')

@@ -334,7 +334,15 @@ static bool is_file_of_ours(const char *name)
 	return !strcmp(name, EWS_HOOKS_MARK) || !strcmp(name, CONFIG_FILE) || ews_str_begins(name, EWS_FILE_BESIDE);
 }
 
-static int list_foreign(struct ews_strv *out, const char *dir)
+/* git passes by one that can't be executed. */
+static bool is_executable(int fd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && (st.st_mode & S_IXUSR);
+}
+
+static int list_hooks(struct ews_hooks *out, const char *dir)
 {
 	EWS_CLEANUP(fd) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	EWS_CLEANUP(dir_names) struct ews_dir_names entries = EWS_DIR_NAMES_INIT;
@@ -351,17 +359,11 @@ static int list_foreign(struct ews_strv *out, const char *dir)
 		if (rc < 0)
 			return rc;
 		if (whose >= CHANGED_HOOK)
-			ews_strv_add(out, name);
+			ews_strv_add(&out->foreign, name);
+		else if (whose == OUR_HOOK && !is_executable(fd, name))
+			ews_strv_add(&out->idle, name);
 	}
 	return n < 0 ? (int)n : 0;
-}
-
-/* git passes by one that can't be executed. */
-static bool is_executable(int fd, const char *name)
-{
-	struct stat st;
-
-	return fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && (st.st_mode & S_IXUSR);
 }
 
 static int write_hook(int fd, const char *name, const struct ews_hooks_script_opts *opts)
@@ -485,7 +487,7 @@ static int look(struct ews_hooks *out, const struct target *target)
 
 	out->scope = target->scope;
 	out->dir = ews_strdup(target->dir);
-	rc = list_foreign(&out->foreign, target->dir);
+	rc = list_hooks(out, target->dir);
 	if (rc == 0 && is_ours(target->dir))
 		rc = each_config(target, note_config, &out->configs);
 	return rc == 0 && target->repo && !target->repo->is_plain ? look_at_git(out, target->repo) : rc;
@@ -667,5 +669,6 @@ void ews_hooks_release(struct ews_hooks *hooks)
 	free(hooks->next);
 	ews_strv_release(&hooks->configs);
 	ews_strv_release(&hooks->foreign);
+	ews_strv_release(&hooks->idle);
 	ews_strv_release(&hooks->busy);
 }

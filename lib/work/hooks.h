@@ -33,10 +33,11 @@ struct ews_hooks {
 	char *taken; /* the hooks directory that git takes: "" where core.hooksPath is empty, NULL without a repository */
 	char *next; /* the one whose hooks run after ours, or NULL */
 	struct ews_strv foreign; /* names in `dir` that somebody else has written: there git ews is not asked */
+	struct ews_strv idle; /* names in `dir` that are ours and can't be executed: git passes them by */
 	struct ews_strv busy; /* sessions in use, whose tripwire will name the change of the config */
 };
 
-#define EWS_HOOKS_INIT { 0, NULL, EWS_STRV_INIT, NULL, NULL, EWS_STRV_INIT, EWS_STRV_INIT }
+#define EWS_HOOKS_INIT { 0, NULL, EWS_STRV_INIT, NULL, NULL, EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT }
 
 /* What is there. `repo` may be NULL for the user's. */
 int ews_hooks_look(struct ews_hooks *out, enum ews_hooks_scope scope, struct ews_repo *repo, const char *home);
