@@ -357,7 +357,10 @@ test_expect_success 'what was retired for a session that is there, or has ended 
 
 test_expect_success STRACE 'P4: a file of which it can not be seen just now whether somebody writes it is not swept' '
 	test_repo writes && start_ws writes w && mkdir -p "$HOME/.superqode/accepted" && half=$HOME/.superqode/accepted/.tmp-0123456789abcdef && echo half >"$half" && touch -d "1 hour ago" "$half" &&
-	test_strace trace -P .tmp-0123456789abcdef -e trace=openat -e inject=openat:error=EMFILE git -C writes ews recover && test_grep INJECTED trace && test_path_is_file "$half" && git -C writes ews recover && test_path_is_missing "$half" && git -C writes ews end w
+	test_strace trace -P .tmp-0123456789abcdef -e trace=openat -e inject=openat:error=EMFILE git -C writes ews recover && test_grep INJECTED trace && test_path_is_file "$half" &&
+	lock=$PWD/writes/.git/refs/ews/left.lock && : >"$lock" && for error in ENOLCK EINTR EBADF; do
+		test_strace trace -P "$half" -P "$lock" -e trace=flock -e inject=flock:error=$error git -C writes ews recover && test_grep INJECTED trace && test_path_is_file "$half" && test_path_is_file "$lock" || return 1
+	done && git -C writes ews recover && test_path_is_missing "$half" && test_path_is_missing "$lock" && git -C writes ews end w
 '
 
 test_done

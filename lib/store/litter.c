@@ -107,7 +107,7 @@ static bool is_busy(struct ews_litter_git *git)
 
 bool ews_litter_has_writer(int fd)
 {
-	return flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+	return flock(fd, LOCK_EX | LOCK_NB) < 0;
 }
 
 /* A lock, of `git` when there is one, that is the same file after the longest time that git holds one, and none of ours. */

@@ -16,7 +16,7 @@
 /* Make a file "<prefix><random>" in `dir_fd`, locked, mode 0444. Returns its descriptor. */
 int ews_litter_make(char name[EWS_LITTER_NAME_MAX], int dir_fd, const char *prefix);
 
-/* Has its writer, who lives, locked the file open at `fd`, which is another descriptor? Where files can't be locked none has. */
+/* May its writer, who lives, have locked the file open at `fd`, which is another descriptor? A lock that is got says no, and stays. */
 bool ews_litter_has_writer(int fd);
 
 /* Remove the files "<prefix>..." in `dir_fd` that killed writers left. */
