@@ -76,13 +76,13 @@ test_expect_success 'P4: a mirror that was mended keeps bases through fetch --pr
 '
 
 test_expect_success 'sessions: base, manifest, workspace, link, registration' '
-	base=$(git -C p rev-parse refs/ews/sessions/one) && git -C p update-ref -d refs/ews/sessions/one && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: its base" && test_grep "git fsck --lost-found" out &&
+	base=$(git -C p rev-parse refs/ews/sessions/one) && git -C p update-ref -d refs/ews/sessions/one && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: its base" && test_grep "git fsck --lost-found.*git update-ref refs/ews/sessions/one <commit>" out &&
 	git -C p update-ref refs/ews/sessions/one "$(git -C p commit-tree -m x "$base^{tree}")" && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: its base can.t be had: its commit is no snapshot" &&
 	git -C p update-ref refs/ews/sessions/one "$base" && manifest=$(git -C p rev-parse "$base^2:manifest") && file=$(echo "$manifest" | sed "s|^..|&/|") && mv "p/.git/objects/$file" kept &&
 	test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: its base can.t be had: its manifest is missing" && test_grep "do: bring the objects back: session .one. needs it" out && test_grep ! "update-ref -d .refs/ews/sessions/one" out && mv kept "p/.git/objects/$file" &&
-	mv p/.git/worktrees/one/HEAD kept && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: .HEAD. is gone" && test_grep "do: git ews revert .one." out && mv kept p/.git/worktrees/one/HEAD &&
+	mv p/.git/worktrees/one/HEAD kept && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: .HEAD. is gone" && test_grep "do: git ews revert one$" out && mv kept p/.git/worktrees/one/HEAD &&
 	mv p/.git/worktrees/one kept && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: .worktree entry. is gone" && test_grep "do: git ews recover$" out && git -C p ews recover >out && rm -r kept &&
-	mv "${one:?}" "${one:?}.away" && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: its workspace is gone" && test_grep "do: git ews end --force" out && mv "${one:?}.away" "${one:?}" && doctor
+	mv "${one:?}" "${one:?}.away" && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: its workspace is gone" && test_grep "do: git ews end --force one$" out && mv "${one:?}.away" "${one:?}" && doctor
 '
 
 test_expect_success 'one damage that is found twice is mended at once, and --fix says so by its status' '

@@ -431,7 +431,7 @@ static void look_at_base(struct ews_checkup *out, const struct ews_session *sess
 		ews_check_advise(
 			check,
 			"git fsck --lost-found finds commits that no ref names; the one with 'Ews-Snapshot: %s' becomes"
-			" the base by git update-ref '%s' <commit>",
+			" the base by git update-ref %s <commit>",
 			session->state.base_snapshot, name);
 	ews_error_clear();
 }
@@ -450,8 +450,6 @@ static void look_at_workspace(struct ews_checkup *out, const struct ews_session 
 {
 	EWS_CLEANUP(strv) struct ews_strv bent = EWS_STRV_INIT;
 	EWS_CLEANUP(free) char *there = NULL;
-	EWS_CLEANUP(free) char *from = NULL;
-	EWS_CLEANUP(free) char *to = NULL;
 	const char *id = session->state.id;
 	struct ews_check *check;
 	int rc = ews_session_is_gone(session);
@@ -468,14 +466,15 @@ static void look_at_workspace(struct ews_checkup *out, const struct ews_session 
 					 session->is_lost ? ews_session_lost_word(session) : "gone",
 					 session->state.workspace);
 		there = ews_session_moved_to(session);
-		from = ews_shell_shown(there ? there : "");
-		to = ews_shell_shown(session->state.workspace);
-		if (there)
+		if (there) {
+			EWS_CLEANUP(free) char *from = ews_shell_shown(there);
+			EWS_CLEANUP(free) char *to = ews_shell_shown(session->state.workspace);
+
 			ews_check_advise(check, "git worktree move %s %s", from, to);
-		else if (session->is_out_of_reach)
-			ews_check_advise(check, "bring it back, or else git ews end --force '%s'", id);
+		} else if (session->is_out_of_reach)
+			ews_check_advise(check, "bring it back, or else git ews end --force %s", id);
 		else
-			ews_check_advise(check, "git ews end --force '%s'", id);
+			ews_check_advise(check, "git ews end --force %s", id);
 		return;
 	}
 	if (ews_session_tampered(&bent, session) < 0) {
@@ -495,7 +494,7 @@ static void look_at_workspace(struct ews_checkup *out, const struct ews_session 
 		else if (ews_session_lacks_entry(&bent))
 			ews_check_advise(check, "git ews recover");
 		else
-			ews_check_advise(check, "git ews revert '%s'", id);
+			ews_check_advise(check, "git ews revert %s", id);
 	}
 }
 
