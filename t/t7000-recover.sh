@@ -312,7 +312,7 @@ half_reverted() {
 
 test_expect_success STRACE 'P4: a session that came when somebody else had taken back a start of that name is left alone' '
 	test_repo race && sessions=$HOME/.superqode/working/race/sessions && start_ws race y && mkdir -m 700 "${sessions:?}/x0" && test_strace log -P sessions/x0/state.json -e trace=faccessat2 "$EWS_BIN/git-ews" -C race recover --all && looks=$(grep -c faccessat2 log) && test "$looks" -ge 2 && n=1 && while test $n -le "$looks"; do
-		x=x$n && mkdir -m 700 "${sessions:?}/$x" && test_stopped_at faccessat2#$n sessions/$x/state.json "git -C race ews recover --all && { git -C race ews start $x >said 2>&1 || test_grep locked said; }" -C race recover --all && { grep -q locked said || test_path_is_file "${sessions:?}/$x/state.json"; } && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
+		x=x$n && mkdir -m 700 "${sessions:?}/$x" && test_stopped_at faccessat2#$n sessions/${x:?}/state.json "git -C race ews recover --all && { git -C race ews start $x >said 2>&1 || test_grep locked said; }" -C race recover --all && { grep -q locked said || test_path_is_file "${sessions:?}/${x:?}/state.json"; } && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
 	done
 '
 
