@@ -256,6 +256,15 @@ test_expect_success 'P2: a rebase that was under way in a snapshot goes on from 
 	test_grep "moved to trash whole: [1-9][0-9]* files" err && test_path_is_missing "${dir:?}" && git -C p ews undo resumed && test "$(cat "${dir:?}/msgnum")" = 2 && git -C p ews end --force resumed
 '
 
+test_expect_success 'P2: what of git cannot be looked at just now is neither gone nor another' '
+	rebasing unread && git -C p ews snapshot create unread >snap && n=1 && code=0 && while test $code != 199; do
+		code=0 && { test_unread EIO $n "/unread/(index|rebase-merge(/done)?)$" -C p revert --to "$(cat snap)" unread >out 2>err || code=$?; } && test_grep ! "moved to trash" err && test_path_is_dir "${dir:?}" && n=$((n + 1)) || { echo >&2 "revert, look $n"; return 1; }
+	done && test $n -gt 5 && n=1 && code=0 && while test $code != 199; do
+		code=0 && { test_unread EIO $n "/unread/(index|rebase-merge(/done)?)$" -C p snapshot create unread >snap 2>err || code=$?; } &&
+			if test $code = 0; then git -C p ews snapshot show --coverage --json "$(cat snap)" >out && dirs=$(json out .held.git_state_left) && test "$dirs" = "[\"REBASE_HEAD\",\"rebase-merge\"]" && git -C p ews revert --to "$(cat snap)" unread >out 2>err && test_grep ! "moved to trash" err; fi && n=$((n + 1)) || { echo >&2 "snapshot, look $n"; return 1; }
+	done && test $n -gt 5 && git -C p ews end --force unread
+'
+
 test_expect_success 'P4: what of a merge no snapshot can hold is never written over, and undo brings it back' '
 	new_workspace held && admin=$(git -C "$ws" rev-parse --absolute-git-dir) && echo message >"${admin:?}/MERGE_MSG" && snap=$(git -C p ews snapshot create held) && truncate -s 65M "${admin:?}/MERGE_MSG" && echo precious >>"${admin:?}/MERGE_MSG" && ln -s elsewhere "${admin:?}/SQUASH_MSG" &&
 	git -C p ews snapshot create held >large 2>err && git -C p ews snapshot show --coverage "$(cat large)" >out 2>err && test_grep "^note: not held of git.s state: MERGE_MSG, too large$" err && test_grep "^note: not held of git.s state: SQUASH_MSG, no file$" err &&

@@ -333,20 +333,22 @@ static void add_stat(struct ews_buf *out, const struct stat *st)
 }
 
 /* Of a directory that of what is in it as well: git writes into the files of a rebase, and renames others into their place. */
-static void add_stats_within(struct ews_buf *out, int git_fd, const char *name)
+static int add_stats_within(struct ews_buf *out, int git_fd, const char *name)
 {
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(git_fd, name);
-	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
+	ssize_t n = fd < 0 ? fd : ews_dir_names_read(&names, fd);
 	struct stat st;
 
 	for (ssize_t i = 0; i < n; i++) {
-		if (fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue;
-		ews_buf_addf(out, "%s ", names.items[i].name);
-		add_stat(out, &st);
+		if (fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+			ews_buf_addf(out, "%s ", names.items[i].name);
+			add_stat(out, &st);
+		} else if (!ews_errno_is_absent(errno)) {
+			return ews_error_os("cannot look at '%s/%s'", name, names.items[i].name);
+		}
 	}
-	ews_error_clear(); /* what can't be read has its own time */
+	return n < 0 ? ews_error_if_passing((int)n) : 0; /* what may not be read has its own time */
 }
 
 static const char *word_of(const struct stat *st)
@@ -354,24 +356,30 @@ static const char *word_of(const struct stat *st)
 	return S_ISDIR(st->st_mode) ? "directory" : S_ISREG(st->st_mode) ? "file" : "other";
 }
 
-static void note_left(struct ews_gitstate *state, int git_fd, const char *name)
+/* One that can't be looked at just now is neither gone nor another. */
+static int note_left(struct ews_gitstate *state, int git_fd, const char *name)
 {
 	EWS_CLEANUP(buf) struct ews_buf stats = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *text = NULL;
 	uint8_t digest[EWS_HASH_MAX];
 	char hex[2 * EWS_HASH_MAX + 1];
 	struct stat st;
+	int rc;
 
 	if (fstatat(git_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		if (!ews_errno_is_absent(errno))
+			return ews_error_os("cannot look at '%s'", name);
 		ews_gitstate_drop_left(state, name);
-		return;
+		return 0;
 	}
 	add_stat(&stats, &st);
-	if (S_ISDIR(st.st_mode))
-		add_stats_within(&stats, git_fd, name);
+	rc = S_ISDIR(st.st_mode) ? add_stats_within(&stats, git_fd, name) : 0;
+	if (rc < 0)
+		return rc;
 	ews_hex(hex, digest, ews_hash_once(EWS_SHA256, digest, stats.ptr, stats.len));
 	text = ews_strfmt("%s %s\n", word_of(&st), hex);
 	set(&state->left, name, text, strlen(text));
+	return 0;
 }
 
 bool ews_gitstate_is_same_left(const struct ews_gitstate_file *a, const struct ews_gitstate_file *b)
@@ -463,25 +471,25 @@ static int read_one(struct ews_gitstate *out, int git_fd, const char *name)
 	if (rc != EWS_ENOTFOUND && rc != EWS_EDAMAGED)
 		return rc;
 	ews_error_clear();
-	note_left(out, git_fd, name);
-	return 0;
+	return note_left(out, git_fd, name);
 }
 
 int ews_gitstate_note(struct ews_gitstate *state, int git_fd, const char *name)
 {
-	if (!is_carried(name)) {
-		note_left(state, git_fd, name);
-		return 0;
-	}
+	if (!is_carried(name))
+		return note_left(state, git_fd, name);
 	ews_gitstate_drop_left(state, name);
 	return read_one(state, git_fd, name);
 }
 
-static bool is_regular(int git_fd, const char *name)
+/* Of the index only what stands in its place is noted. */
+static int note_index_place(struct ews_gitstate *out, int git_fd)
 {
 	struct stat st;
 
-	return fstatat(git_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+	if (fstatat(git_fd, "index", &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return ews_errno_is_absent(errno) ? 0 : ews_error_os("cannot look at the index");
+	return S_ISREG(st.st_mode) ? 0 : note_left(out, git_fd, "index");
 }
 
 int ews_gitstate_read_files(struct ews_gitstate *out, int git_fd)
@@ -495,8 +503,10 @@ int ews_gitstate_read_files(struct ews_gitstate *out, int git_fd)
 
 		if (is_carried(name))
 			rc = read_one(out, git_fd, name);
-		else if (is_in(under_way, name) || (!strcmp(name, "index") && !is_regular(git_fd, name)))
-			note_left(out, git_fd, name);
+		else if (is_in(under_way, name))
+			rc = note_left(out, git_fd, name);
+		else if (!strcmp(name, "index"))
+			rc = note_index_place(out, git_fd);
 	}
 	if (rc == 0)
 		rc = read_sparse(out, git_fd);
