@@ -308,6 +308,13 @@ test_expect_success 'P1: end --branch has the modes and links that git has, wher
 	done
 '
 
+test_expect_success 'P4: what end --branch cannot read just now is named, and no file is on the branch twice' '
+	test_repo unread && n=1 && code=0 && while test $code != 199; do
+		start_ws unread s$n && echo new >"${ws:?}/src/new" && code=0 && { test_unread EIO $n "open.*/qe/s[0-9]*/src(/new)?$" -C unread end s$n --no-artifacts --branch b$n >out 2>err || code=$?; } &&
+			if test $code = 0; then git -C unread cat-file -e b$n:src/new || test_grep "not on the branch: src/new (unreadable)" err; fi && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
+	done && test $n -gt 5 && git -C unread fsck --no-dangling
+'
+
 # leaves <name-status>...: an edit, and what else was done in the workspace $ws of session sp, is all that the branch has.
 leaves() {
 	echo edit >>"${ws:?}/src/main.c" && n=$((n + 1)) && printf "%s\n" "M	src/main.c" "$@" | sort >want && git -C sp ews end --branch "left-$n" sp && git -C sp diff --name-status HEAD "left-$n" | sort >got && test_cmp want got &&

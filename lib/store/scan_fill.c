@@ -226,10 +226,11 @@ static int fill_one(size_t i, unsigned thread, void *payload)
 	fill->n_read++;
 	dir_fd = ews_dir_at_parent(&worker->at, fill->scan->root_fd, entry->path, &name);
 	if (dir_fd < 0) {
+		/* The walk was in there: of a directory that is left out now what lies below it would stay an entry. */
+		if (ews_errno_is_passing(errno))
+			return dir_fd;
 		/* A link or a mount that came is no directory of ours. */
 		fill->lost[i] = errno == ELOOP || errno == EXDEV ? LOST_GONE : why_lost(errno);
-		if (!fill->lost[i])
-			return dir_fd;
 		ews_error_clear();
 		return 0;
 	}

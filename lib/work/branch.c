@@ -284,11 +284,18 @@ static int has_ignored(void *payload, const char *path)
 	return rc < 0 || is <= 0 ? rc : !ews_entries_find(&result->base.scan.entries, path);
 }
 
-/* What was left out of the workspace, or not looked at there, stays as it is stored. */
-static void add_unseen(struct result *result, const struct ews_skips *skips, const struct ews_strv *own)
+/* What was left out of the workspace, or not looked at there, stays as it is stored. What nobody could look at since is named. */
+static void add_unseen(struct ews_strv *left_out, struct result *result, const struct ews_skips *skips,
+		       const struct ews_strv *own)
 {
 	size_t n = result->now->n;
 
+	for (size_t i = 0; i < skips->n; i++) {
+		const struct ews_skip *skip = &skips->items[i];
+
+		if (ews_skip_is_unseen(skip->reason) && !ews_skips_unseen(&result->base.scan.skips, skip->path))
+			ews_path_line_add(left_out, skip->path, ews_skip_word(skip->reason));
+	}
 	for (size_t i = 0; i < result->stored.n; i++) {
 		const struct ews_entry *entry = &result->stored.items[i];
 		const struct ews_entries before = { result->now->items, n, n, EWS_ARENA_INIT, false };
@@ -596,7 +603,7 @@ static int store(struct ews_branch_notes *notes, struct ews_session *session, st
 		rc = take_modes(&result, &staged);
 	ews_rules_own(&own, repo, session->state.workspace);
 	if (rc == 0)
-		add_unseen(&result, &content->scan.skips, &own);
+		add_unseen(&notes->left_out, &result, &content->scan.skips, &own);
 	return rc < 0 ? rc : add_left_out(&result, &staged.index);
 }
 
