@@ -279,6 +279,13 @@ test_expect_success 'P1: in place a branch that HEAD has left, and another work 
 	echo refs/heads/shared-own >want && git -C shared-own symbolic-ref HEAD >out && test_cmp want out && git -C shared rev-parse HEAD >out && test_cmp his out && git -C shared status --porcelain >out && test_must_be_empty out && git -C shared-own ews undo s && git -C shared-own ews undo s && heads shared-own >out && test_cmp work out && git -C shared-own ews end s && test "$(git -C shared config branch.shared-own.remote)" = origin && git -C shared reflog show shared-own | grep -c . >out && test "$(cat out)" -ge "$(grep -c . reflog)"
 '
 
+test_expect_success 'P1: nor where nobody can read just now on what that work tree stands' '
+	test_repo seen && git -C seen worktree add -q ../seen-own && git -C seen-own ews start --method in-place s && (cd seen-own && git checkout -qb agent && echo agent >>src/main.c && git commit -qam agent) && git -C seen checkout -q seen-own && echo person >>seen/src/main.c && git -C seen commit -qam person &&
+	git -C seen rev-parse HEAD >his && n=1 && code=0 && while test $code != 199; do
+		code=0 && { test_unread EIO $n "/seen/[.]git(/HEAD|/worktrees)?$" -C seen-own revert s >out 2>err || code=$?; } && test $code != 0 && git -C seen rev-parse HEAD >out && test_cmp his out && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
+	done && test $n -gt 3 && git -C seen checkout -qb person && git -C seen-own ews end s
+'
+
 test_expect_success 'in place: a work tree that is gone keeps no branch from being put back; one that is locked may only be away' '
 	test_repo away && git -C away ews start --method in-place s && (cd away && echo work >>src/main.c && git commit -qam work && git checkout -qb agent && git worktree add -q ../away-w main) && rm -r away-w && git -C away worktree lock ../away-w && test_expect_code 1 git -C away ews end s 2>err && test_grep "the locked work tree .$PWD/away-w. stands on it" err && git -C away worktree unlock ../away-w && was=$(git -C away rev-parse main) &&
 	git -C away ews end s >out && test_grep "Status: Verified" out && echo refs/heads/main >want && git -C away symbolic-ref HEAD >out && test_cmp want out && git -C away ews undo s && git -C away ews undo s 2>err && test_grep "goes from .* back to $was$" err && git -C away ews end s

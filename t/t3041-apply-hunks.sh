@@ -252,6 +252,12 @@ test_expect_success 'P1: end --branch makes no branch that a work tree stands on
 	git -C unborn status --short >got && echo "?? f" >want && test_cmp want got && git -C unborn ews end --branch other s && git -C unborn show other:f >got && test_line_count = 2 got && rm -rf unborn
 '
 
+test_expect_success 'P1: nor where the HEAD of that work tree can not be read just now' '
+	test_repo alone && git -C alone worktree add -q --detach ../orphan && git -C orphan symbolic-ref HEAD refs/heads/orphan && start_ws alone s && echo more >>"${ws:?}/run.sh" && n=1 && code=0 && while test $code != 199; do
+		code=0 && { test_unread EIO $n "/worktrees(/orphan(/HEAD)?)?$" -C alone end --branch orphan s >out 2>err || code=$?; } && test $code != 0 && test_must_fail git -C alone rev-parse -q --verify orphan && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
+	done && test $n -gt 3 && git -C alone ews end s
+'
+
 test_expect_success 'P1: end --branch leaves the result as a branch on the base commit, and nothing else' '
 	printf "*.txt text eol=crlf\n" >p/.gitattributes && git -C p add .gitattributes && git -C p commit -qm attributes && printf "one\ntwo\n" >p/eol.txt && git -C p add eol.txt &&
 	git -C p commit -qm eol && rm p/eol.txt && git -C p checkout -q eol.txt && head=$(git -C p rev-parse HEAD) && start_ws p br && (cd "$ws" && echo result >result && mkdir d && echo in >d/in && rm new 2>/dev/null; chmod 755 README; printf "n\r\n" >n.txt; echo "*.fl filter=fl" >>.gitattributes; echo f >a.fl) &&

@@ -36,33 +36,46 @@
 
 #define HEAD_BYTES_MAX (64 * EWS_KIB)
 
-/* Does HEAD there stand for `ref`, or, with `or_below`, for one that has that for its directory? */
-static bool heads_to(int fd, const char *ref, bool or_below)
+/*
+ * Does HEAD there stand for `ref`, or, with `or_below`, for one that has that for its directory? Fails where that can't be read just
+ * now.
+ */
+static int heads_to(int fd, const char *ref, bool or_below)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	bool is_read = fd >= 0 && ews_file_read(&text, fd, "HEAD", HEAD_BYTES_MAX) == 0;
+	int rc = fd < 0 ? fd : ews_file_read(&text, fd, "HEAD", HEAD_BYTES_MAX);
 	const char *target;
 
-	ews_error_clear();
+	if (rc < 0)
+		return ews_error_if_passing(rc);
 	ews_buf_rtrim(&text);
 	target = ews_odb_ref_target(text.ptr);
-	return is_read && target && (or_below ? ews_path_is_inside(target, ref) : !strcmp(target, ref));
+	return target && (or_below ? ews_path_is_inside(target, ref) : !strcmp(target, ref));
 }
 
-bool ews_branch_is_stood_on(struct ews_repo *repo, const char *ref, bool or_below)
+/* The entries of linked work trees, in the directory `*fd`. Returns how many, 0 where there is no such directory. */
+static int list_entries(struct ews_dir_names *out, int *fd, const struct ews_repo *repo)
 {
-	EWS_CLEANUP(fd) int worktrees = ews_dir_open_beneath(repo->common_fd, "worktrees");
-	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	bool found = heads_to(repo->common_fd, ref, or_below);
-	ssize_t n = worktrees < 0 ? 0 : ews_dir_names_read(&names, worktrees);
+	ssize_t n;
 
-	for (ssize_t i = 0; i < n && !found; i++) {
+	*fd = ews_dir_open_beneath(repo->common_fd, "worktrees");
+	n = *fd < 0 ? *fd : ews_dir_names_read(out, *fd);
+	return n < 0 ? ews_error_if_passing((int)n) : (int)n;
+}
+
+int ews_branch_is_stood_on(struct ews_repo *repo, const char *ref, bool or_below)
+{
+	EWS_CLEANUP(fd) int worktrees = -1;
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	int n = list_entries(&names, &worktrees, repo);
+	int found = n < 0 ? n : heads_to(repo->common_fd, ref, or_below);
+
+	for (int i = 0; i < n && found == 0; i++) {
 		EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(worktrees, names.items[i].name);
 
 		found = heads_to(fd, ref, or_below);
 	}
-	ews_error_clear();
-	return found;
+	return found < 0 ? ews_error_wrap("cannot see who stands on '%s'", ref) : found;
 }
 
 /* Is it the git directory that `repo` is seen from? */
@@ -85,15 +98,19 @@ static char *name_main_tree(const struct ews_repo *repo, const struct ews_git_pl
 }
 
 /* The repository's own work tree, when it is another one and stands there; a bare one has none, whatever its HEAD says. */
-static char *find_main_tree(struct ews_repo *repo, const char *ref)
+static int find_main_tree(char **out, struct ews_repo *repo, const char *ref)
 {
 	EWS_CLEANUP(git_place) struct ews_git_place place = EWS_GIT_PLACE_INIT;
+	int rc = is_own(repo, repo->common_fd) ? 0 : heads_to(repo->common_fd, ref, false);
 
-	if (is_own(repo, repo->common_fd) || !heads_to(repo->common_fd, ref, false) ||
-	    ews_git_place_read(&place, repo->common_dir, repo->common_dir) < 0 ||
-	    ews_git_place_is_bare(&place, repo->common_dir))
-		return NULL;
-	return name_main_tree(repo, &place);
+	if (rc <= 0)
+		return rc;
+	rc = ews_git_place_read(&place, repo->common_dir, repo->common_dir);
+	if (rc < 0)
+		return ews_error_if_passing(rc);
+	if (!ews_git_place_is_bare(&place, repo->common_dir))
+		*out = name_main_tree(repo, &place);
+	return 0;
 }
 
 /*
@@ -113,21 +130,22 @@ static char *find_linked_tree(const struct ews_repo *repo, int entry_fd, const c
 	return ews_strfmt(is_locked ? "the locked work tree '%s'" : "the work tree '%s'", path);
 }
 
-char *ews_branch_other_tree(struct ews_repo *repo, const char *ref)
+int ews_branch_other_tree(char **out, struct ews_repo *repo, const char *ref)
 {
-	EWS_CLEANUP(fd) int worktrees = ews_dir_open_beneath(repo->common_fd, "worktrees");
+	EWS_CLEANUP(fd) int worktrees = -1;
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	char *found = find_main_tree(repo, ref);
-	ssize_t n = worktrees < 0 ? 0 : ews_dir_names_read(&names, worktrees);
+	int n = list_entries(&names, &worktrees, repo), rc;
 
-	for (ssize_t i = 0; i < n && !found; i++) {
+	*out = NULL;
+	rc = n < 0 ? n : find_main_tree(out, repo, ref);
+	for (int i = 0; i < n && rc >= 0 && !*out; i++) {
 		EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(worktrees, names.items[i].name);
 
-		if (heads_to(fd, ref, false) && !is_own(repo, fd))
-			found = find_linked_tree(repo, fd, names.items[i].name);
+		rc = heads_to(fd, ref, false);
+		if (rc > 0 && !is_own(repo, fd))
+			*out = find_linked_tree(repo, fd, names.items[i].name);
 	}
-	ews_error_clear();
-	return found;
+	return rc < 0 ? ews_error_wrap("cannot see who stands on '%s'", ref) : 0;
 }
 
 /* The commit that a session began with, and its tree; none where there was none. */
@@ -196,15 +214,17 @@ int ews_branch_check(struct ews_session *session, const char *name)
 	rc = ews_stage_check_branch(repo, name);
 	if (rc < 0)
 		return rc;
-	if (ews_odb_ref_read(&there, repo->odb, ref) == 0)
+	rc = ews_odb_ref_read(&there, repo->odb, ref);
+	if (rc == 0)
 		return may_be_ours(session, ref, &there) ? 0 : refuse_taken(repo, name, &there);
 	ews_error_clear();
-	if (ews_branch_is_stood_on(repo, ref, false)) {
+	rc = ews_branch_is_stood_on(repo, ref, false);
+	if (rc > 0) {
 		ews_error(EWS_EEXISTS, "a work tree stands on the branch '%s', which has no commit yet", name);
 		ews_error_hint("take another name: what is there would seem to be deleted");
 		return EWS_EEXISTS;
 	}
-	return 0;
+	return rc;
 }
 
 struct result {

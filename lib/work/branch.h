@@ -30,15 +30,15 @@ int ews_branch_check(struct ews_session *session, const char *name);
 
 /*
  * Is the ref the branch of a work tree, even of one where nothing is committed yet? To move it would change what is there. With
- * `or_below` also one that has it for its directory.
+ * `or_below` also one that has it for its directory. 1 or 0; fails where a HEAD can't be read just now (EWS_EIO).
  */
-bool ews_branch_is_stood_on(struct ews_repo *repo, const char *ref, bool or_below);
+int ews_branch_is_stood_on(struct ews_repo *repo, const char *ref, bool or_below);
 
 /*
  * A work tree, other than the one that `repo` is seen from, whose HEAD is on the branch `ref`, in words that name it: "the work tree
- * '<path>'". NULL: there is none but what has gone, and isn't locked. The caller frees it.
+ * '<path>'". NULL: there is none but what has gone, and isn't locked. The caller frees it. Fails as above.
  */
-char *ews_branch_other_tree(struct ews_repo *repo, const char *ref);
+int ews_branch_other_tree(char **out, struct ews_repo *repo, const char *ref);
 
 /*
  * Write the tree that such a commit has for `content`, which is of the session's workspace and gets the ids of what is

@@ -31,8 +31,11 @@ static int check_room(struct ews_repo *repo, const char *label)
 {
 	for (const char *slash = strchr(label, '/'); slash; slash = strchr(slash + 1, '/')) {
 		EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%.*s", (int)(slash - label), label);
+		int is_stood_on = ews_branch_is_stood_on(repo, ref, false);
 
-		if (ews_odb_ref_is_missing(repo->odb, ref) && !ews_branch_is_stood_on(repo, ref, false))
+		if (is_stood_on < 0)
+			return is_stood_on;
+		if (!is_stood_on && ews_odb_ref_is_missing(repo->odb, ref))
 			continue;
 		ews_error(EWS_EEXISTS, "beside the branch '%s' there can't be one called '%s'",
 			  ref + strlen(EWS_REF_BRANCHES), label);
@@ -56,14 +59,18 @@ int ews_round_branch_check(struct ews_repo *repo, const char *label)
 }
 
 /* Its label, or, when that is taken, "<label>-<round>". */
-static void choose(struct ews_round *round, struct ews_repo *repo)
+static int choose(struct ews_round *round, struct ews_repo *repo)
 {
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%s", round->label);
-	bool is_free = ews_odb_ref_is_missing(repo->odb, ref) && !is_directory(repo, ref) &&
-		       !ews_branch_is_stood_on(repo, ref, true);
+	int is_stood_on = ews_branch_is_stood_on(repo, ref, true);
+	bool is_free;
 
+	if (is_stood_on < 0)
+		return is_stood_on;
+	is_free = !is_stood_on && ews_odb_ref_is_missing(repo->odb, ref) && !is_directory(repo, ref);
 	free(round->branch);
 	round->branch = is_free ? ews_strdup(round->label) : ews_strfmt("%s-%s", round->label, round->id);
+	return 0;
 }
 
 int ews_round_branch_make(struct ews_round *round, struct ews_session *session)
@@ -75,8 +82,10 @@ int ews_round_branch_make(struct ews_round *round, struct ews_session *session)
 	if (!*round->label || round->is_branched)
 		return 0;
 	do {
+		rc = choose(round, session->repo);
+		if (rc < 0)
+			return rc;
 		free(ref);
-		choose(round, session->repo);
 		ref = ews_strfmt(EWS_REF_BRANCHES "%s", round->branch);
 		rc = ews_tripwire_move_ref(session->repo, ref, &none, &round->tip);
 		/* Of those that begin at once under a label one gets it. */
@@ -94,10 +103,10 @@ int ews_round_branch_take_back(const struct ews_round *round, struct ews_repo *r
 {
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%s", round->branch);
 	const struct ews_oid none = EWS_OID_NONE;
-	int rc;
+	int rc = round->is_branched ? ews_branch_is_stood_on(repo, ref, false) : 0;
 
-	if (!round->is_branched || ews_branch_is_stood_on(repo, ref, false))
-		return 0;
+	if (rc != 0 || !round->is_branched)
+		return rc < 0 ? rc : 0;
 	rc = ews_odb_ref_swap(repo->odb, ref, &round->tip, &none);
 	if (rc != EWS_ESTALE)
 		return rc;
@@ -126,7 +135,10 @@ int ews_round_branch_follow(struct ews_strv *notes, struct ews_round *round, str
 	if (rc < 0 || ews_oid_equal(&there, &round->tip))
 		return rc;
 	is_ours = ews_oid_equal(&there, base) || ews_oid_equal(&there, was);
-	if (!is_ours || ews_branch_is_stood_on(session->repo, ref, false)) {
+	rc = is_ours ? ews_branch_is_stood_on(session->repo, ref, false) : 0;
+	if (rc < 0)
+		return rc;
+	if (!is_ours || rc > 0) {
 		ews_strv_addf(notes,
 			      "the branch '%s' stays where it is, for somebody %s: 'git merge ews/%s' brings the work",
 			      round->branch, is_ours ? "stands on it" : "has moved it", round->id);

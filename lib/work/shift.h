@@ -137,8 +137,8 @@ bool ews_shift_differs_in_root_owner(const struct ews_shift *shift, const struct
 
 /* shift_branch.c: branches that move with it. */
 
-/* In place: is the branch that HEAD is to be on elsewhere than it was? */
-bool ews_shift_branch_differs(const struct ews_shift *shift);
+/* In place: is the branch that HEAD is to be on elsewhere than it was? 1 or 0; fails where that can't be read just now. */
+int ews_shift_branch_differs(const struct ews_shift *shift);
 /* The branch has to be where the step left it; one that was killed leaves it where it is. */
 int ews_shift_refuse_moved_on(const struct ews_shift *shift);
 /*

@@ -43,13 +43,13 @@ static bool can_lead_back(const struct ews_shift *shift, const char *name)
 }
 
 /*
- * In place HEAD is mostly on a branch, which then is part of the state. Gives the branch and
- * where it is now (none: nowhere); false when there is no branch, or it is where it was. A symbolic one moves the ref that it leads
- * to, where it led to that then; else it is put back itself, or a branch that is another's would move, and leads there again where that
- * is as it was. Older snapshots don't say.
+ * In place HEAD is mostly on a branch, which then is part of the state. Returns 1, the branch and where it is now (none: nowhere);
+ * 0 when there is no branch, or it is where it was; fails where that can't be read just now. A symbolic one moves the ref that it
+ * leads to, where it led to that then; else it is put back itself, or a branch that is another's would move, and leads there again
+ * where that is as it was. Older snapshots don't say.
  * What is broken, or leads in a circle, is never where it was: start refuses that, and nobody could make a commit.
  */
-static bool find_moved_branch(char **branch, struct ews_oid *now, const struct ews_shift *shift)
+static int find_moved_branch(char **branch, struct ews_oid *now, const struct ews_shift *shift)
 {
 	EWS_CLEANUP(free) char *name = ews_shift_is_in_project(shift) ? ews_head_branch(&shift->target.git) : NULL;
 	EWS_CLEANUP(free) char *last = NULL;
@@ -59,20 +59,21 @@ static bool find_moved_branch(char **branch, struct ews_oid *now, const struct e
 
 	*now = (struct ews_oid)EWS_OID_NONE;
 	if (!name)
-		return false;
+		return 0;
 	rc = ews_odb_ref_follow(now, &last, shift->repo->odb, name);
-	if (rc < 0)
-		ews_error_clear();
 	is_broken = rc == EWS_EGIT;
+	rc = rc < 0 ? ews_error_if_passing(rc) : 0;
+	if (rc < 0)
+		return rc;
 	leads_elsewhere = then && *then && strcmp(then, last) != 0;
 	if (!is_broken && ews_oid_equal(now, &shift->opts->target->head) &&
 	    !(leads_elsewhere && (strcmp(last, name) != 0 || can_lead_back(shift, name))))
-		return false;
+		return 0;
 	*branch = leads_elsewhere ? ews_steal(&name) : ews_steal(&last);
-	return true;
+	return 1;
 }
 
-bool ews_shift_branch_differs(const struct ews_shift *shift)
+int ews_shift_branch_differs(const struct ews_shift *shift)
 {
 	EWS_CLEANUP(free) char *branch = NULL;
 	struct ews_oid now;
@@ -90,9 +91,10 @@ static bool is_headed(const struct ews_shift *shift, const char *branch)
 }
 
 /* In words, another work tree that stands on a branch that HEAD has left; NULL: none does. The caller frees it. */
-static char *find_other_tree(const struct ews_shift *shift, const char *branch)
+static int find_other_tree(char **out, const struct ews_shift *shift, const char *branch)
 {
-	return is_headed(shift, branch) ? NULL : ews_branch_other_tree(shift->repo, branch);
+	*out = NULL;
+	return is_headed(shift, branch) ? 0 : ews_branch_other_tree(out, shift->repo, branch);
 }
 
 /* Is the line about another branch than `payload`? */
@@ -111,11 +113,12 @@ static void leave_branch(struct ews_step *step, char *branch)
 
 static int refuse_other_tree(struct ews_transition_result *out, struct ews_shift *shift, char *branch)
 {
-	EWS_CLEANUP(free) char *tree = find_other_tree(shift, branch);
+	EWS_CLEANUP(free) char *tree = NULL;
 	const struct ews_oid *head = &shift->opts->target->head;
+	int rc = find_other_tree(&tree, shift, branch);
 
-	if (!tree)
-		return 0;
+	if (rc < 0 || !tree)
+		return rc;
 	if (shift->opts->is_retry && !ews_oid_is_none(head)) {
 		leave_branch(shift->step, branch);
 		ews_gitstate_set_head(&shift->target.git, head);
@@ -135,10 +138,10 @@ int ews_shift_refuse_blocked(struct ews_transition_result *out, struct ews_shift
 	EWS_CLEANUP(free) char *other = NULL;
 	EWS_CLEANUP(free) char *shown = NULL;
 	struct ews_oid now;
-	int rc;
+	int rc = ews_shift_moves_git(shift) ? find_moved_branch(&branch, &now, shift) : 0;
 
-	if (!ews_shift_moves_git(shift) || !find_moved_branch(&branch, &now, shift))
-		return 0;
+	if (rc <= 0)
+		return rc;
 	if (!ews_oid_is_none(&now))
 		return refuse_other_tree(out, shift, branch);
 	rc = ews_odb_ref_in_way(&other, shift->repo->odb, branch);
@@ -227,9 +230,9 @@ static int find_why_stays(char **why, const struct ews_shift *shift, const char 
 		*why = ews_strdup("it has moved on since");
 		return 0;
 	}
-	other = find_other_tree(shift, branch);
+	rc = find_other_tree(&other, shift, branch);
 	*why = other ? ews_strfmt("%s stands on it", other) : NULL;
-	return 0;
+	return rc;
 }
 
 /* A branch that the step moved when it turned before. Of one that was nowhere then there is nothing to bring back. */
@@ -316,14 +319,16 @@ static bool is_known_nowhere(const struct ews_shift *shift, const char *branch, 
 }
 
 /* The branch that HEAD is to be on, where that moves and HEAD has left it, or somebody moved it since the step was killed. */
-static void plan_left_branch(struct ews_transition_result *out, const struct ews_shift *shift)
+static int plan_left_branch(struct ews_transition_result *out, const struct ews_shift *shift)
 {
 	EWS_CLEANUP(free) char *branch = NULL;
 	struct ews_oid now;
+	int rc = find_moved_branch(&branch, &now, shift);
 
-	if (find_moved_branch(&branch, &now, shift) && ews_str_begins(branch, EWS_REF_BRANCHES) &&
-	    !ews_oid_is_none(&now) && is_known_nowhere(shift, branch, &now))
+	if (rc > 0 && ews_str_begins(branch, EWS_REF_BRANCHES) && !ews_oid_is_none(&now) &&
+	    is_known_nowhere(shift, branch, &now))
 		plan_move(out, shift->step, branch, &now, &shift->opts->target->head);
+	return rc < 0 ? rc : 0;
 }
 
 /* A symbolic branch that can't lead again where it led stays, or becomes, none: who wants it to is told how. */
@@ -367,10 +372,10 @@ int ews_shift_plan_branches(struct ews_transition_result *out, struct ews_shift 
 		return 0;
 	shift->brings_back = shift->brings_back || moved->n > 0;
 	rc = name_moved(out, shift);
-	if (rc == 0) {
-		plan_left_branch(out, shift);
+	if (rc == 0)
+		rc = plan_left_branch(out, shift);
+	if (rc == 0)
 		name_led(out, shift);
-	}
 	for (size_t i = 0; i < moved->n && rc == 0; i++) {
 		EWS_CLEANUP(free) char *branch = NULL;
 		struct ews_oid was, put;
@@ -436,9 +441,10 @@ static int restore_branch(const struct ews_shift *shift)
 {
 	EWS_CLEANUP(free) char *branch = NULL;
 	struct ews_oid now;
+	int rc = find_moved_branch(&branch, &now, shift);
 
-	if (!find_moved_branch(&branch, &now, shift))
-		return 0;
+	if (rc <= 0)
+		return rc;
 	if (shift->opts->is_retry)
 		ews_litter_sweep_ref(shift->repo->odb, branch);
 	return move_to_head(shift, branch, &now) < 0 ? ews_error_wrap("cannot put '%s' back", branch) : 0;

@@ -712,9 +712,11 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 		if (ews_shift_is_in_project(shift))
 			ews_gitstate_keep_worktree(&shift->target.git, &shift->now.git, shift->repo->git_fd, root_fd);
 		rc = ews_shift_compare_git(&differences, shift, &shift->now);
+		if (rc == 0)
+			rc = ews_shift_branch_differs(shift);
 		if (rc < 0)
 			return rc;
-		if (ews_shift_branch_differs(shift))
+		if (rc > 0)
 			ews_strv_add(&differences, "branch");
 		rc = ews_session_tampered(&differences, shift->session);
 		if (rc >= 0)

@@ -311,9 +311,11 @@ int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
 			name_difference(out, shift, &left.items[i]);
 	if (ews_shift_moves_git(shift))
 		rc = ews_shift_compare_git(&git, shift, after);
+	if (rc >= 0 && ews_shift_moves_git(shift))
+		rc = ews_shift_branch_differs(shift);
 	if (rc < 0)
 		return ews_error_wrap("cannot look whether all is back");
-	if (ews_shift_moves_git(shift) && ews_shift_branch_differs(shift))
+	if (rc > 0)
 		ews_strv_add(&git, "branch");
 	for (size_t i = 0; i < git.n; i++)
 		ews_strv_addf(&out->errors, "%s\tgit's own state differs", git.items[i]);
