@@ -286,7 +286,7 @@ static int gather_one(struct ews_session_view *view, struct ews_repo *repo, stru
 {
 	EWS_CLEANUP(free) char *step = NULL;
 	struct ews_repo *project = NULL;
-	int rc = 0;
+	int mode = 0, rc = 0;
 
 	if (ews_session_open_id(&view->session, repo, view->id) < 0)
 		return note_problem(view);
@@ -295,7 +295,11 @@ static int gather_one(struct ews_session_view *view, struct ews_repo *repo, stru
 	if (view->session.state.state == EWS_STATE_ENDED)
 		rc = look_whether_pending(view, waiting);
 	else
-		view->lock = ews_holding_of(repo, view->id);
+		mode = ews_holding_of(repo, view->id);
+	if (mode < 0)
+		rc = note_problem(view);
+	else
+		view->lock = (enum ews_holding_mode)mode;
 	if (rc < 0)
 		return rc;
 	view->is_interrupted = ews_session_is_interrupted(&view->session);

@@ -676,47 +676,53 @@ int ews_holding_drop(struct ews_repo *repo, const char *id)
 		for (int kind = EWS_HOLDING_SESSION; kind <= EWS_HOLDING_OWNER; kind++) {
 			const struct ews_holding holding = { .mode = mode, .kind = kind, .id = (char *)id };
 			EWS_CLEANUP(free) char *name = format_name(&holding);
-			int rc;
+			int rc = ews_file_is_there(locks, name);
 
-			if (faccessat(locks, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
-				continue;
-			rc = ews_file_remove_tree(locks, name);
+			n += rc > 0;
+			if (rc > 0)
+				rc = ews_file_remove_tree(locks, name);
 			if (rc < 0)
 				return rc;
-			n++;
 		}
 	}
 	return n ? 1 : 0;
 }
 
-enum ews_holding_mode ews_holding_of(struct ews_repo *repo, const char *id)
+/* Gives -1 where there are none; fails where that can't be seen just now. */
+static int open_locks(int *out, const struct ews_repo *repo)
 {
-	EWS_CLEANUP(fd) int locks = repo->dir_fd < 0 ? -1 : ews_dir_open_beneath(repo->dir_fd, EWS_LOCKS);
+	*out = repo->dir_fd < 0 ? -1 : ews_dir_open_beneath(repo->dir_fd, EWS_LOCKS);
+	return *out < 0 && repo->dir_fd >= 0 ? ews_error_if_passing(*out) : 0;
+}
+
+int ews_holding_of(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(fd) int locks = -1;
+	int rc = open_locks(&locks, repo);
 
 	for (int mode = EWS_HOLDING_DEEP; mode >= EWS_HOLDING_QUICK && locks >= 0; mode--) {
 		for (int kind = EWS_HOLDING_SESSION; kind <= EWS_HOLDING_OWNER; kind++) {
 			const struct ews_holding holding = { .mode = mode, .kind = kind, .id = (char *)id };
 			EWS_CLEANUP(free) char *name = format_name(&holding);
 
-			if (faccessat(locks, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
-			    has_session(&holding, repo, locks))
-				return (enum ews_holding_mode)mode;
+			rc = ews_file_is_there(locks, name);
+			if (rc < 0)
+				return rc;
+			if (rc > 0 && has_session(&holding, repo, locks))
+				return mode;
 		}
 	}
-	ews_error_clear();
-	return 0;
+	return rc < 0 ? rc : 0;
 }
 
 int ews_holding_list(struct ews_holdings *out, struct ews_repo *repo)
 {
-	EWS_CLEANUP(fd) int locks = repo->dir_fd < 0 ? -1 : ews_dir_open_beneath(repo->dir_fd, EWS_LOCKS);
+	EWS_CLEANUP(fd) int locks = -1;
 	size_t kept = 0;
-	int rc;
+	int rc = open_locks(&locks, repo);
 
-	if (locks < 0) {
-		ews_error_clear();
-		return 0;
-	}
+	if (locks < 0)
+		return rc;
 	rc = read_names(out, locks);
 	for (size_t i = 0; i < out->n; i++) {
 		if (is_living(&out->items[i], repo, locks)) {
@@ -733,15 +739,13 @@ int ews_holding_list(struct ews_holdings *out, struct ews_repo *repo)
 
 int ews_holding_sweep(struct ews_repo *repo)
 {
-	EWS_CLEANUP(fd) int locks = ews_dir_open_beneath(repo->dir_fd, EWS_LOCKS);
+	EWS_CLEANUP(fd) int locks = -1;
 	EWS_CLEANUP(holdings) struct ews_holdings list = EWS_HOLDINGS_INIT;
 	EWS_CLEANUP(lock) struct ews_lock gate = EWS_LOCK_INIT;
-	int rc;
+	int rc = open_locks(&locks, repo);
 
-	if (locks < 0) {
-		ews_error_clear();
-		return 0;
-	}
+	if (locks < 0)
+		return rc;
 	/* Mostly there are none, and then nobody is kept waiting. */
 	rc = read_names(&list, locks);
 	if (rc < 0 || !list.n)

@@ -113,8 +113,8 @@ const char *ews_holding_within(const struct ews_repo *repo);
 /* Let go of what is held for the session `id`. Returns 1 when something was. */
 int ews_holding_drop(struct ews_repo *repo, const char *id);
 
-/* How does the session hold it? 0: not at all. */
-enum ews_holding_mode ews_holding_of(struct ews_repo *repo, const char *id);
+/* How (enum ews_holding_mode) does the session hold it? 0: not at all. Fails where that can't be seen just now (EWS_EIO). */
+int ews_holding_of(struct ews_repo *repo, const char *id);
 
 /* All that hold it or wait. */
 int ews_holding_list(struct ews_holdings *out, struct ews_repo *repo);

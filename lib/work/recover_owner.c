@@ -45,10 +45,11 @@ static int renew_lock(struct ews_strv *done, struct ews_session *session, enum e
 static int bury_owner(struct ews_strv *done, struct ews_session *session)
 {
 	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
-	enum ews_holding_mode mode = ews_holding_of(session->repo, session->state.id);
+	int mode = ews_holding_of(session->repo, session->state.id), rc;
 	bool is_collected = true;
-	int rc;
 
+	if (mode < 0)
+		return mode;
 	ews_strv_addf(done, "session '%s': its owner (process %ld) had died; the workspace is as he left it",
 		      session->state.id, (long)session->state.owner.pid);
 	rc = session->method->is_project ? 0 : ews_inuse_list(&users, session->state.workspace);
@@ -94,9 +95,10 @@ static int call_command_off(const struct ews_recovery *recovery, struct ews_sess
 {
 	const struct ews_recover_unbegun *unbegun = recovery->unbegun;
 	struct ews_strv *done = recovery->done;
-	enum ews_holding_mode mode = ews_holding_of(session->repo, session->state.id);
-	int rc;
+	int mode = ews_holding_of(session->repo, session->state.id), rc;
 
+	if (mode < 0)
+		return mode;
 	ews_strv_addf(done, "session '%s': the command was not begun", session->state.id);
 	rc = ews_session_log(session, "recover", "the command was not begun");
 	if (rc == 0 && unbegun->kept && is_kept_name(unbegun->kept))
