@@ -511,4 +511,10 @@ test_expect_success 'both names of what was renamed are there in JSON, whatever 
 	git -C bytes ews revert >out && git -C bytes ews diff --json >out && test_json_count out .files_renamed 0 && ! grep files_renamed_bytes out
 '
 
+test_expect_success 'P8: HEAD, or its branch, that can not be read just now is not said to be none' '
+	test_repo unread && start_ws unread s && n=1 && code=0 && while test $code != 199; do
+		code=0 && { test_unread EIO $n "/unread/[.]git/(HEAD|refs/heads/[^/]*)$" -C unread diff HEAD >out 2>err || code=$?; } && test_grep ! "no snapshot, session or revision" err && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
+	done && test $n -gt 5
+'
+
 test_done

@@ -278,8 +278,11 @@ int ews_snapshot_find(struct ews_snapshot *out, struct ews_repo *repo, const cha
 
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
-	if (*name != '-' && ews_odb_resolve_commit(&oid, repo->odb, name) == 0)
+	rc = *name == '-' ? EWS_ENOTFOUND : ews_odb_resolve_commit(&oid, repo->odb, name);
+	if (rc == 0)
 		return describe(out, repo, &oid, "");
+	if (rc == EWS_EIO || rc == EWS_EDENIED)
+		return rc;
 	if (!strcmp(name, "now")) {
 		ews_error(EWS_EUSAGE, "the present state ('now') is no snapshot");
 		ews_error_hint("'git ews snapshot create' makes one");
