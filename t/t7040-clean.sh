@@ -109,7 +109,8 @@ test_expect_success 'P4: a project that was moved takes along what is of its mai
 	for verb in revert end; do
 		test_expect_code 128 git -C lm2 ews $verb ip >out 2>err && test_grep "works in another work tree itself: .$PWD/lm-w" err || return 1
 	done && test_cmp mine lm2/run.sh && git -C lm-w ews end ip && git -C lm-w status --porcelain >out && test_must_be_empty out && test_cmp mine lm2/run.sh &&
-	test_repo mm && git -C mm worktree add -q -b w ../mm-w && (cd mm-w && git ews snapshot create) && (cd mm && git ews start --method in-place main) && echo agent >>mm/run.sh && mv mm mm2 && git -C mm2 worktree repair ../mm-w && git -C mm2 ews list >out 2>err && test_grep "^main *active " out && git -C mm2 ews end main && git -C mm2 status --porcelain >out && test_must_be_empty out
+	test_repo mm && git -C mm worktree add -q -b w ../mm-w && (cd mm-w && git ews snapshot create) && (cd mm && git ews start --method in-place main) && echo agent >>mm/run.sh && mv mm mm2 && git -C mm2 worktree repair ../mm-w && git -C mm2 ews list >out 2>err && test_grep "^main *active " out && git -C mm2 ews end main && git -C mm2 status --porcelain >out && test_must_be_empty out &&
+	test_repo ms && git -C ms worktree add -q -b w ../ms-w && (cd ms-w && git ews snapshot create) && start_ws ms side && mv ms ms2 && git -C ms2 worktree repair ../ms-w && git -C ms2 ews list && (cd "${ws:?}" && git ews end) 2>err && test_grep "in trash now: cd .*/ms2" err
 '
 
 test_expect_success 'P4: a project that was moved is said to have been where it was, not where a linked worktree is or was' '
