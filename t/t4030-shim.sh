@@ -171,6 +171,24 @@ test_expect_success 'P9: where no temporary file can be made what reads reads al
 	test_expect_code 126 git -C touched commit -m x
 '
 
+# lay_trap <directory>: where the copies of the indices of lent and empty would be: an index that names nested, and a lock
+lay_trap() {
+	for repo in lent empty; do
+		name=git-ews-index-$(printf "%x-%x" $(stat -c "%d %i" "${repo:?}/.git")) && cp p/.git/index "${1:?}/$name" && : >"${1:?}/$name.lock" || return 1
+	done
+}
+
+test_expect_success USERS 'P6, P9: what another one put where the copy of an index would be is not read, nor in the way' '
+	cp -a p lent && cp -a plain lent.plain && cp -a p empty && cp -a plain empty.plain && rm empty/.git/index empty.plain/.git/index && test_give_user lent empty && chmod 666 ran &&
+	mkdir shared shared/git-ews-index.x shared/git-ews-index.y && chmod 700 shared/git-ews-index.x && chmod 777 shared/git-ews-index.y && chmod 1777 shared && ln -s git-ews-index.y shared/git-ews-index.z &&
+	for dir in shared shared/git-ews-index.y; do lay_trap $dir || return 1; done && "$EWS_SRC/t/lister" -M . shared >shared.before &&
+	for line in "empty status" "empty diff" "empty add -n a.txt" "lent status" "lent add -n a.txt" "lent describe --always --dirty"; do
+		"$real" -C ${line%% *}.plain ${line#* } >want 2>&1 && test_as_user env TMPDIR="${PWD:?}/shared" git -C $line >got 2>&1 && test_cmp want got && test_must_be_empty ran || return 1
+	done && find shared -maxdepth 1 -user 65534 >made && test_line_count = 1 made && ours=$(cat made) && test "$(stat -c %a "$ours")" = 700 && ls "$ours" >got && test_grep "^git-ews-index-" got &&
+	rm -r "${ours:?}" && "$EWS_SRC/t/lister" -M . shared >shared.after && test_cmp shared.before shared.after &&
+	"$real" -C empty.plain status >want && for place in /proc "${PWD:?}/nowhere"; do test_as_user env TMPDIR="$place" git -C empty status >got && test_cmp want got || return 1; done && test_must_be_empty ran
+'
+
 test_expect_success 'P9: what settings say is said without ours, and what reads the index for that starts no monitor' '
 	for line in "config -l" "config core.hooksPath" "config --get log.diffMerges" "config --show-origin --list" "rev-parse --git-path hooks"; do
 		wanted=0 got=0

@@ -17,8 +17,11 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/handle.h"
+#include "base/own.h"
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/str.h"
@@ -355,6 +358,8 @@ static int copy_file(int to, int from)
 	return rc;
 }
 
+#define PRIVATE "git-ews-index." /* what the names of directories of our own begin with */
+
 /* One name a repository: what stays is that of the last command, and goes with the directory. */
 static char *name_copy(const char *place, const struct stat *dir)
 {
@@ -387,10 +392,65 @@ static int copy_to_memory(char **out, int *fd, int from)
 	return copy_file(*fd, from);
 }
 
+/* An index that is not there is an empty one. */
+static int leave_none(char **out, const char *place, const struct stat *dir)
+{
+	EWS_CLEANUP(free) char *copy = name_copy(place, dir);
+
+	if (unlink(copy) < 0 && errno != ENOENT)
+		return ews_error_os("cannot remove '%s'", copy);
+	*out = ews_steal(&copy);
+	return 0;
+}
+
+/* Open a directory that is ours alone beneath one that is not: what an earlier command made, or a new one. */
+static int open_private(const char *place, int place_fd)
+{
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	EWS_CLEANUP(free) char *made = ews_strfmt("%s/" PRIVATE "XXXXXX", place);
+	ssize_t n = ews_dir_names_read(&names, place_fd);
+	int fd = -1;
+
+	for (ssize_t i = 0; i < n && fd < 0; i++)
+		if (ews_str_begins(names.items[i].name, PRIVATE))
+			fd = ews_dir_open_own(place_fd, names.items[i].name);
+	if (fd >= 0)
+		return fd;
+	return mkdtemp(made) ? ews_dir_open_own(place_fd, ews_path_base(made))
+			     : ews_error_os("cannot make '%s'", made);
+}
+
+/*
+ * Put the copy in the directory `place`. Where others can make files there it gets a directory that is ours alone, to which
+ * `*fd` leads, as they may be able to put another one under its name: what they make is not what git reads, nor in its way.
+ */
+static int copy_to(char **out, int *fd, const char *place, const struct stat *dir, int from)
+{
+	EWS_CLEANUP(fd) int place_fd = ews_dir_open(place);
+	EWS_CLEANUP(fd) int private_fd = -1;
+	char link[EWS_HANDLE_NAME_MAX];
+	int rc;
+
+	if (place_fd < 0)
+		return place_fd;
+	if (ews_own_check(place_fd, place) < 0) {
+		private_fd = open_private(place, place_fd);
+		if (private_fd < 0)
+			return private_fd;
+		if (fcntl(private_fd, F_SETFD, 0) < 0)
+			return ews_error_os("cannot hand '%s' on", place);
+		place = ews_handle_name(link, private_fd);
+	}
+	rc = from < 0 ? leave_none(out, place, dir) : copy_to_place(out, place, dir, from);
+	if (rc == 0)
+		*fd = ews_steal_fd(&private_fd);
+	return rc;
+}
+
 /*
  * Copy the index at `path` to where it is the command's alone; the caller frees the name of the copy. That is the session's
  * directory, or where TMPDIR says; a command may have cleared its environment, or been given a place that it can't
- * write, and then it is in memory, behind `fd`.
+ * write, and then it is in memory. The name may lead by `fd`.
  */
 static int copy_index(char **out, int *fd, const char *path)
 {
@@ -402,16 +462,14 @@ static int copy_index(char **out, int *fd, const char *path)
 
 	if ((from < 0 && errno != ENOENT) || stat(parent, &dir) < 0)
 		return ews_error_os("cannot open '%s'", path);
-	if (from < 0) {
-		*out = name_copy(places[0] ? places[0] : places[1], &dir);
-		(void)unlink(*out); /* an index that is not there is an empty one */
-		return 0;
-	}
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++)
-		if (places[i] && copy_to_place(out, places[i], &dir, from) == 0)
+		if (places[i] && copy_to(out, fd, places[i], &dir, from) == 0)
 			return 0;
 	ews_error_clear();
-	return copy_to_memory(out, fd, from);
+	if (from >= 0)
+		return copy_to_memory(out, fd, from);
+	*out = ews_strdup("/proc/self/fd/none"); /* which nobody can make */
+	return 0;
 }
 
 int ews_guard_reading_make(struct ews_guard_reading *out, const char *git, char *const *argv)

@@ -18,7 +18,7 @@
 struct ews_guard_reading {
 	struct ews_strv argv; /* argv[0] is "git" */
 	struct ews_strv env; /* all of the environment */
-	int index_fd; /* for that git alone; -1: none */
+	int index_fd; /* the copy of the index, or its directory: for that git alone; -1: none */
 };
 
 #define EWS_GUARD_READING_INIT { EWS_STRV_INIT, EWS_STRV_INIT, -1 }
@@ -26,7 +26,8 @@ struct ews_guard_reading {
 /*
  * Make the command line and the environment in which `git`, the real one, is to be given `argv`, which the guard allows. Gives 1,
  * or 0 when it is no command that reads, and nothing was made. The copy of an index lies in the session's directory, or in
- * TMPDIR, one a repository; where neither can be written, in memory.
+ * TMPDIR, one a repository, and there in a directory of our own where others can make files; where neither can be written,
+ * in memory.
  */
 int ews_guard_reading_make(struct ews_guard_reading *out, const char *git, char *const *argv);
 
