@@ -171,6 +171,13 @@ test_expect_success 'P9: where no temporary file can be made what reads reads al
 	test_expect_code 126 git -C touched commit -m x
 '
 
+test_expect_success STRACE 'P9: beside an index in memory nothing can be made, whoever the user is' '
+	for line in "0 describe --always --dirty" "128 add -n a.txt"; do
+		test_expect_code ${line%% *} test_strace log -e trace=openat,rename -- env TMPDIR=/proc git -C touched ${line#* } >out 2>&1 &&
+		test_grep "memfd:.*[.]lock.*O_CREAT.*ENOENT" log && test_grep ! "rename(.*memfd:" log || return 1
+	done
+'
+
 # lay_trap <directory>: where the copies of the indices of lent and empty would be: an index that names nested, and a lock
 lay_trap() {
 	for repo in lent empty; do

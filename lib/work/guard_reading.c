@@ -384,10 +384,13 @@ static int copy_to_place(char **out, const char *place, const struct stat *dir, 
 	return rc;
 }
 
-/* Keep a copy of the index in memory, which git finds as a descriptor of its own. It can make no lock beside that. */
+/*
+ * Keep a copy of the index in memory, which git finds as a descriptor of its own. It can make no lock beside that: it takes
+ * the link for the name of a file, "/memfd:none/index (deleted)", and that directory is not there, as "/" would be.
+ */
 static int copy_to_memory(char **out, int *fd, int from)
 {
-	*fd = memfd_create("index", 0);
+	*fd = memfd_create("none/index", 0);
 	*out = ews_strfmt("/proc/self/fd/%d", *fd);
 	return copy_file(*fd, from);
 }
