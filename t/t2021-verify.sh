@@ -78,6 +78,13 @@ test_expect_success 'P4: bytes all over a pack and its index' '
 	done && git -C r ews snapshot verify --all
 '
 
+test_expect_success STRACE 'what the disk does not give of a pack is not called damaged' '
+	for call in read pread64; do
+		test_expect_code 1 test_strace trace -P "${PWD:?}/$idx" -e trace=$call -e inject=$call:error=EIO git -C r ews snapshot verify --all >out &&
+			test_grep INJECTED trace && test_grep "${idx##*/}: cannot read it: Input/output error" out || return 1
+	done
+'
+
 test_expect_success 'P4: in a pack the paths are named as well, and --json has all of it' '
 	oid=$(git -C r rev-parse "refs/ews/snapshots/$snap:src/un") && offset=$(git -C r show-index <"$idx" | sed -n "s/^\([0-9]*\) $oid.*/\1/p") && cp -pf "$pack" saved && flip "$pack" $((offset + 6)) &&
 	echo "src/un" >want && found "src/un" && test_expect_code 1 git -C r ews snapshot verify --all --json >out && test_json out ".snapshots[0].verified" false && test_json out ".problems[0]" &&

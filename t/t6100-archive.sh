@@ -184,6 +184,15 @@ test_expect_success 'P8: so is what gzip says of it itself: its sum and its leng
 	done && { head -c 5000 "$one" | gzip && tail -c +5001 "$one" | gzip && printf "\0\0\0"; } >members.tar.gz && arch verify members.tar.gz && tar czf theirs.tar.gz w 2>err && arch verify theirs.tar.gz
 '
 
+test_expect_success STRACE 'P8: what could not be read for that is not said to be fine' '
+	for file in whole.tar.gz members.tar.gz; do
+		for n in 1 2 3; do
+			test_expect_code 128 test_strace log -P "${PWD:?}/$file" -e trace=pread64 -e inject=pread64:error=EIO:when=$n git-ews archive verify "${PWD:?}/$file" >out 2>err &&
+				test_grep INJECTED log && test_grep "$file.: cannot read it: Input/output error" err && test_must_be_empty out || return 1
+		done
+	done
+'
+
 test_expect_success 'P5: hostile members are refused before anything is written' '
 	mkdir target outside && refused() { want=$1 && shift && tarball evil.tar f ok ok "$@" && test_must_fail git-ews archive extract --force --to target evil.tar 2>err && test_grep "$want" err && ls -A target outside >ls && printf "outside:\n\ntarget:\n" | test_cmp - ls; } &&
 	for row in "outside:f:../escaped" "outside:f:/tmp/ews-escaped" "outside:f:a/../../b" "outside:d:.." "outside:h:x:../ok" "git directory:f:.git/hooks/post-checkout" "git directory:f:sub/.GIT/config" "git directory:l:.git:outside" "git directory:f:GIT~1/config" "git directory:f:.git /x" "git directory:f:.g$(printf "\342\200\214")it/x" "git directory:f:a/.git::\$INDEX/x" \

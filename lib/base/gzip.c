@@ -5,7 +5,6 @@
  */
 #include "base/gzip.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
@@ -52,12 +51,13 @@ static ssize_t fill(struct checking *checking)
 	return n;
 }
 
-/* Does a member begin at `checking->at`? */
-static bool has_member(const struct checking *checking)
+/* Does a member begin at `checking->at`? 1, or 0. */
+static int has_member(const struct checking *checking)
 {
 	char magic[MAGIC_LEN];
+	ssize_t n = pread(checking->fd, magic, MAGIC_LEN, checking->at);
 
-	return pread(checking->fd, magic, MAGIC_LEN, checking->at) == MAGIC_LEN && !memcmp(magic, MAGIC, MAGIC_LEN);
+	return n < 0 ? ews_error_os("cannot read it") : n == MAGIC_LEN && !memcmp(magic, MAGIC, MAGIC_LEN);
 }
 
 static int fail(const char *why)
@@ -100,7 +100,7 @@ int ews_gzip_check(int fd, uint64_t max_bytes)
 	checking.out = ews_malloc(CHUNK);
 	if (inflateInit2(&checking.z, GZIP_ALONE) != Z_OK)
 		return ews_error(EWS_EIO, "zlib can't be used");
-	while (rc == 0 && checking.bytes <= max_bytes && has_member(&checking)) {
+	while (rc == 0 && checking.bytes <= max_bytes && (rc = has_member(&checking)) > 0) {
 		(void)inflateReset(&checking.z);
 		rc = check_member(&checking, max_bytes);
 	}

@@ -478,6 +478,7 @@ int ews_pack_check(int dir_fd, const char *name, enum ews_hash_algo algo)
 	uint8_t want[EWS_HASH_MAX], got[EWS_HASH_MAX];
 	uint64_t left;
 	struct stat st;
+	ssize_t n;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return ews_error_os("cannot read it");
@@ -485,17 +486,21 @@ int ews_pack_check(int dir_fd, const char *name, enum ews_hash_algo algo)
 		return ews_error(EWS_EDAMAGED, "it ends too early");
 	left = (uint64_t)st.st_size - len;
 	while (left) {
-		ssize_t n = read(fd, chunk, left < READ_BYTES ? left : READ_BYTES);
-
+		n = read(fd, chunk, left < READ_BYTES ? left : READ_BYTES);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
+		if (n < 0)
+			return ews_error_os("cannot read it");
+		if (n == 0)
 			return ews_error(EWS_EIO, "cannot read it");
 		ews_hash_add(hash, chunk, (size_t)n);
 		left -= (uint64_t)n;
 	}
 	ews_hash_finish(hash, got);
-	if (pread(fd, want, len, st.st_size - (off_t)len) != (ssize_t)len || memcmp(want, got, len) != 0)
+	n = pread(fd, want, len, st.st_size - (off_t)len);
+	if (n < 0)
+		return ews_error_os("cannot read it");
+	if (n != (ssize_t)len || memcmp(want, got, len) != 0)
 		return ews_error(EWS_EDAMAGED, "its checksum is wrong");
 	return 0;
 }
