@@ -218,6 +218,16 @@ test_expect_success 'no session is called damaged for want of descriptors: that 
 	done && few_files 18 list && test_line_count = 19 out && few_files 24 status && test_grep "s7  *active" out
 '
 
+test_expect_success 'whatever lacks descriptors, to run git as well, says where their number is shown' '
+	few_files 40 trust status && few_files 40 guard status && for n in $(seq 9 24); do
+		for verb in "trust status" "guard status"; do
+			few_files $n $verb || {
+				code=$? && echo "$verb with $n: $code" >>lacking && test $code = 128 && test_grep "^error: .*Too many open files" err && test_grep "^hint: .ulimit -n. shows" err
+			} || return 1
+		done
+	done && test_grep "trust" lacking && test_grep "guard" lacking
+'
+
 test_expect_success USERS 'packed-refs that may not be read is named, and makes no session that has ended a damaged one' '
 	test_repo shut && test_give_user shut && test_as_user git -C shut ews start over && test_as_user git -C shut ews end over && test_as_user git -C shut ews start on && test_as_user git -C shut pack-refs --all && test_when_finished "chmod 644 shut/.git/packed-refs" && chmod 000 shut/.git/packed-refs && for verb in list "list --ended"; do
 		test_as_user git -C shut ews $verb >out 2>err && test_grep "^on *active" out && test_grep "^over *ended" out && test_grep "^warning: .*packed-refs.: Permission denied" err && test_line_count = 1 err || return 1

@@ -202,6 +202,14 @@ static int spawn(pid_t *pid, const char *program, const struct ews_proc *p, cons
 	return err;
 }
 
+/* Something that is not there is not the program, of which EWS_ENOTFOUND would say that. */
+static int fail_to_run(const char *name)
+{
+	if (ews_errno_is_absent(errno))
+		return ews_error(EWS_EIO, "cannot run '%s': %s", name, strerror(errno));
+	return ews_error_os("cannot run '%s'", name);
+}
+
 static int start(struct link *link, const struct ews_proc *p)
 {
 	EWS_CLEANUP(ends) struct ends ends = { { -1, -1, -1 } };
@@ -212,18 +220,14 @@ static int start(struct link *link, const struct ews_proc *p)
 	program = strchr(p->argv[0], '/') ? ews_strdup(p->argv[0]) : ews_proc_find(p->argv[0], path_of(env), NULL);
 	if (!program)
 		return ews_error(EWS_ENOTFOUND, "cannot run '%s': no such program", p->argv[0]);
-	if (connect_all(link, &ends, p) < 0) {
-		(void)ews_error_os("cannot run '%s'", p->argv[0]);
-		return ews_error(EWS_EIO, "%s", ews_error_message());
-	}
+	if (connect_all(link, &ends, p) < 0)
+		return fail_to_run(p->argv[0]);
 	errno = spawn(&link->pid, program, p, &ends, env);
 	if (!errno)
 		return 0;
 	if (p->cwd && stat(p->cwd, &st) < 0)
 		return ews_error(EWS_EIO, "cannot run '%s' in '%s': %s", p->argv[0], p->cwd, strerror(errno));
-	if (errno == ENOENT)
-		return ews_error_os("cannot run '%s'", p->argv[0]);
-	return ews_error(EWS_EIO, "cannot run '%s': %s", p->argv[0], strerror(errno));
+	return errno == ENOENT ? ews_error_os("cannot run '%s'", p->argv[0]) : fail_to_run(p->argv[0]);
 }
 
 /* Feed what fits. A child that stops reading has all it wants. */

@@ -21,16 +21,19 @@ static const char *const status_usage[] = {
 static int open_session(struct ews_session *out, struct ews_cmd_ctx *ctx, const char *name)
 {
 	int rc = ews_cmd_open_repo(ctx);
+	bool is_meant;
 
-	if (rc == 0)
-		rc = ews_session_open(out, ctx->repo, name);
+	if (rc < 0)
+		return rc;
+	is_meant = name || ews_session_is_implied(ctx->repo); /* asked first: it forgets the error */
+	rc = ews_session_open(out, ctx->repo, name);
 	if (rc == 0) {
 		if (ews_session_is_interrupted(out))
 			ews_cmd_announce(ctx, out->state.id);
 		rc = ews_session_refuse_lost(out);
 		return rc < 0 ? rc : 1;
 	}
-	if (!ctx->repo || name || ews_session_is_implied(ctx->repo) || (rc != EWS_ENOTFOUND && rc != EWS_EUSAGE))
+	if (is_meant || (rc != EWS_ENOTFOUND && rc != EWS_EUSAGE))
 		return rc;
 	ews_error_clear();
 	return 0;
