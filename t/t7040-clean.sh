@@ -292,6 +292,12 @@ test_expect_success BIRTH 'P8: a look from another directory in its place makes 
 	git -C seen-away ews epoch check copy >out && echo current >want && test_cmp want out && git -C seen-away ews end --no-artifacts copy
 '
 
+test_expect_success BIRTH 'start says that it takes over what the sessions of the former directory left, once' '
+	mkdir former && echo mine >former/f && start_ws former first && echo theirs >"${ws:?}/f" && git -C former ews apply first && git -C former ews end first && mv former former-away && mkdir former && echo other >former/f &&
+	git -C former ews start second >out 2>err && test_grep "^note: .*/former. was made anew since its sessions before this one: .*git ews undo" err && git -C former ews undo --list >out && test_grep "apply" out &&
+	git -C former ews start third >out 2>err && test_grep ! "made anew" err && git -C former ews end --no-artifacts second && git -C former ews end --no-artifacts third
+'
+
 # replaced <dir> <option>: another directory is put there while a command runs in place
 replaced() {
 	mkdir "$1" && echo 1 >"${1:?}/f" && { git -C "$1" ews run --method in-place "$2" -- sh -c "echo 2 >f; until test -e go; do sleep 0.1; done" >out 2>err 3>&- 4>&- 5>&- & } && pid=$! &&

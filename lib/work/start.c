@@ -588,6 +588,20 @@ static void put_aside(const struct ews_repo *repo)
 		ews_error_clear();
 }
 
+/* As ews_anew_settle(): whoever moved the former directory, and did nothing in it since, is to know that it is none any more. */
+static int settle_place(struct ews_repo *repo, struct ews_strv *notes)
+{
+	const bool was_anew = repo->is_anew;
+	int rc = ews_anew_settle(repo);
+
+	if (rc == 0 && was_anew)
+		ews_strv_addf(notes,
+			      "'%s' was made anew since its sessions before this one: what they left, and what 'git ews undo' "
+			      "has of them, is its own now",
+			      repo->project);
+	return rc;
+}
+
 int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct ews_start_opts *opts)
 {
 	EWS_CLEANUP(start_result) struct ews_start_result result = EWS_START_RESULT_INIT;
@@ -613,7 +627,7 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 	if (rc == 0)
 		rc = ews_repo_need_dir(repo, true);
 	if (rc == 0)
-		rc = ews_anew_settle(repo);
+		rc = settle_place(repo, &twin.notes);
 	if (rc == 0)
 		rc = hold(&held, repo, opts, result.session.method);
 	if (rc == 0)
