@@ -14,6 +14,14 @@ fingerprint() {
 	test_fingerprint "$1" >"$1.found" && sed "/^index	/d" "$1.found"
 }
 
+# judged <code> [<policy>]: each line that comes is a text that the guard lets through (0), or stops (1)
+judged() {
+	while IFS= read -r text; do
+		code=0 && git ews guard check -q ${2:+--policy "$2"} --shell "$text" || code=$?
+		test $code = "$1" || { echo "$code: $text" && return 1; }
+	done
+}
+
 test_expect_success 'setup' '
 	test_repo project &&
 	fingerprint project >clean
@@ -225,6 +233,32 @@ test_expect_success 'P6: what find is told to leave out by its name alone it goe
 		rm -rf copy && cp -a project copy && (cd copy && sh -c "$text"; :) >out 2>&1 && test_path_is_missing copy/.git/HEAD &&
 		test_expect_code 1 git ews guard check --shell "$text" >out && test_grep "behind git.s back" out || return 1
 	done
+'
+
+test_expect_success 'P6: what find passes by and does something with all the same is not left out' '
+	for text in "find . -type d -name .git -prune -exec rm -rf {} +" "find . -depth -name .git -prune -o -type f -exec rm -f {} +" "find . -name .git -prune , -type d -name .git -exec rm -rf {} +"; do
+		rm -rf copy && cp -a project copy && (cd copy && sh -c "$text"; :) >out 2>&1 && test_path_is_missing copy/.git/HEAD || return 1
+		echo "$text" >>deeds
+	done && judged 1 <deeds && judged 1 <<-\EOF && judged 0 <<-\EOF2
+	find . -depth -name .git -prune -o -delete
+	find . -mindepth 2 -name .git -prune -o -type f -exec rm -f {} +
+	find . -name .git -prune -print -exec rm -rf {} +
+	find . \( -name .git -prune -o -name x \) -exec rm -rf {} +
+	find . \( -name .git -prune \) -exec rm -rf {} +
+	find . -mindepth 1 ! -name .git -prune -o -exec rm -rf {} +
+	find . -name .git -prune -false -o -exec rm -rf {} +
+	find . -name .git -prune -empty -o -exec rm -rf {} +
+	EOF
+	find . -type d -name .git -prune -o -type f -exec chmod 644 {} +
+	find . -name .git -prune -print0 -o -type f -name "*.o" -exec rm -f {} +
+	find . \( -name .git -o -name build \) -prune -o -name "*.o" -exec rm {} +
+	find . ! \( -name .git -prune \) -type f -exec chmod 644 {} +
+	find . -mindepth 1 -name .git -prune -o -type f -exec chmod 644 {} +
+	find . -mindepth 1 -maxdepth 1 -name .git -prune -o -exec rm -rf {} +
+	find . -maxdepth 1 -name .git -prune -o -type f -delete
+	find . -name .git -prune -o -depth -type f -print
+	find . -depth -name "*.o" -delete
+	EOF2
 '
 
 test_done

@@ -261,35 +261,13 @@ static bool is_or(const char *word)
 	return ews_str_is_any(word, names);
 }
 
-/* Where what stands before `at` holds, does find pass by what it found, before it does anything with it? */
-static bool is_pruned(char *const *at)
-{
-	size_t open = 0; /* groups behind it; it may stand in some itself */
-	bool is_chosen = false; /* it was enough for its group, of which the rest is an alternative */
-
-	for (; *at; at++) {
-		if (!strcmp(*at, "("))
-			open++;
-		else if (!strcmp(*at, ")") && !open)
-			is_chosen = false;
-		else if (!strcmp(*at, ")"))
-			open--;
-		else if (!is_chosen && is_action(*at))
-			return false;
-		else if (!open && is_or(*at))
-			is_chosen = true;
-		else if (!open && !is_chosen && !strcmp(*at, "-prune"))
-			return true;
-	}
-	return false;
-}
-
 /* What find looks for, while it is read. */
 struct search {
 	bool is_not[EWS_GUARD_DEPTH_MAX]; /* of each group that is open: does a "!" stand before it? */
 	unsigned depth;
 	bool not_next; /* one stands before what comes next */
 	bool is_shallow; /* nothing below the first level is looked at */
+	bool is_entered; /* what is below a directory is looked at whatever -prune says of it */
 	const char *git_dir; /* a ".git" that it may come into, or NULL */
 };
 
@@ -331,6 +309,55 @@ static bool has_alternative(const struct search *search, char *const *at)
 			return true;
 	}
 	return false;
+}
+
+/* Where -prune held, may this word make what stands behind it not hold, so that an alternative is tried? */
+static bool may_fail(const char *word)
+{
+	static const char *const holding[] = { "-a",      "-and",    "-prune", "-true", "-print",
+					       "-print0", "-printf", "-ls",    NULL };
+
+	return strchr("-!(", *word) && !ews_str_is_any(word, holding);
+}
+
+/*
+ * Does find pass by what the test before `at` asks for, and do nothing with it? What stands behind -prune, as far as no
+ * alternative begins, is done with it all the same. Other tests before that are taken to hold.
+ */
+static bool is_pruned(const struct search *search, char *const *at)
+{
+	unsigned depth = search->depth, inner = 0;
+	bool holds = !search->not_next,
+	     is_chosen = false; /* what one alternative chose the rest of its group does not get */
+	bool is = false, is_doubtful = false;
+
+	if (search->is_entered && !search->is_shallow)
+		return false;
+	for (; *at; at++) {
+		bool is_reached = (holds && !is_chosen) || is_doubtful;
+
+		if (is_reached && is_action(*at))
+			return false;
+		if (is && is_reached && may_fail(*at) && !is_or(*at))
+			is_doubtful = true;
+		if (!strcmp(*at, "(")) {
+			inner++;
+		} else if (!strcmp(*at, ")") && inner) {
+			inner--;
+		} else if (!strcmp(*at, ")") && depth) {
+			holds = (holds || is_chosen) != search->is_not[--depth];
+			is_chosen = false;
+		} else if (!inner && !strcmp(*at, ",")) {
+			holds = true;
+			is_chosen = false;
+		} else if (!inner && is_or(*at)) {
+			is_chosen = is_chosen || holds;
+			holds = true;
+		} else if (!inner && is_reached && !strcmp(*at, "-prune")) {
+			is = true;
+		}
+	}
+	return is;
 }
 
 /* Does a name that is left out take all below it along? A name alone stands for the directory, which is gone through all the same. */
@@ -383,7 +410,7 @@ static char *const *read_test(struct search *search, char *const *at)
 		 (has_name ? asks_for_git(*at, at[1]) : ews_guard_may_be_git_path(*at)) &&
 		 !(has_name &&
 		   ((is_negated(search) && is_all_below(search, at[1]) && !has_alternative(search, at + 2)) ||
-		    is_pruned(at + 2))))
+		    is_pruned(search, at + 2))))
 		search->git_dir = at[has_name];
 	search->not_next = false;
 	return at + (has_name || is_compared);
@@ -394,10 +421,16 @@ static void judge_find(struct ews_guard_verdict *out, struct ews_guard_line *lin
 {
 	static const char *const running[] = { "-exec", "-execdir", "-ok", "-okdir", NULL };
 	static const char *const writing[] = { "-fprint", "-fprint0", "-fprintf", "-fls", NULL };
+	static const char *const entering[] = { "-depth", "-d", "-delete", NULL }; /* -delete does that first, too */
+	static const char *const first_levels[] = { "0", "1", NULL };
 	struct search search = { .git_dir = NULL };
 	bool changes = false;
 	char *const *at = line->argv + 1;
 
+	for (; *at; at++)
+		search.is_entered = search.is_entered || ews_str_is_any(*at, entering) ||
+				    (!strcmp(*at, "-mindepth") && at[1] && !ews_str_is_any(at[1], first_levels));
+	at = line->argv + 1;
 	/* what it begins with, from within one */
 	if (line->git_depth && (!*at || strchr("-(!", **at)))
 		search.git_dir = ".";
