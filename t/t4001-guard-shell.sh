@@ -261,4 +261,30 @@ test_expect_success 'P6: what find passes by and does something with all the sam
 	EOF2
 '
 
+test_expect_success 'P6: behind "time" a shell takes any command of its own' '
+	rm -rf copy && cp -a project copy && (cd copy && bash -c "time LC_ALL=C git tag made" && git rev-parse -q --verify refs/tags/made) 2>/dev/null >out &&
+	judged 1 <<-\EOF && judged 0 <<-\EOF2
+	time LC_ALL=C git tag made
+	time -p ! git tag made
+	time -- time git tag made
+	time git tag made
+	time -v git tag made
+	time -f %e -o out git tag made
+	time export GIT_DIR=x; git log
+	time cd .git; rm HEAD
+	time trap "git push" EXIT
+	time if true; then git push; fi
+	time alias g="git push"
+	EOF
+	time LC_ALL=C git log -1
+	time -p git status
+	time -f %e git log -1
+	time ! git diff --quiet
+	time (cd .git; ls); rm x
+	time; git log -1
+	time make | tee /tmp/x
+	TIMEFORMAT=%R; time for i in 1 2; do git show "HEAD~$i"; done
+	EOF2
+'
+
 test_done

@@ -438,20 +438,36 @@ static void mark_uncertain(struct ews_shell_parser *p, size_t from)
 		p->out->commands[from].is_certain = false;
 }
 
-/* "!", and "time" where it is no command's name: before a compound command. */
+/* "-p" and "--", which bash takes behind "time". */
+static void skip_time_options(struct ews_shell_parser *p)
+{
+	for (ews_parser_skip_blanks(p); ews_parser_peek(p, 0) == '-'; ews_parser_skip_blanks(p)) {
+		if ((ews_parser_peek(p, 1) != 'p' && ews_parser_peek(p, 1) != '-') ||
+		    !ews_shell_is_meta(ews_parser_peek(p, 2)))
+			return;
+		ews_parser_skip(p, 2);
+	}
+}
+
+/* "!" and "time", as often as they come: any command of the shell's follows. With other options "time" is a program. */
 static void skip_prefixes(struct ews_shell_parser *p)
 {
 	const char *from;
 
-	for (ews_parser_skip_blanks(p); ews_parser_is_at(p, "!"); ews_parser_skip_blanks(p))
-		ews_parser_skip(p, 1);
-	if (!ews_parser_is_at(p, "time"))
-		return;
-	from = p->reader.at;
-	ews_parser_skip(p, 4);
-	ews_parser_skip_blanks(p);
-	if (compound_here(p) == COMPOUNDS_N && ews_parser_peek(p, 0) != '(')
-		p->reader.at = from;
+	for (ews_parser_skip_blanks(p); ews_parser_is_at(p, "!") || ews_parser_is_at(p, "time");
+	     ews_parser_skip_blanks(p)) {
+		from = p->reader.at;
+		if (ews_parser_is_at(p, "!")) {
+			ews_parser_skip(p, 1);
+			continue;
+		}
+		ews_parser_skip(p, 4);
+		skip_time_options(p);
+		if (strchr("-;&|)\n", ews_parser_peek(p, 0))) { /* the end of the text, too */
+			p->reader.at = from;
+			return;
+		}
+	}
 }
 
 static int read_pipeline(struct ews_shell_parser *p)

@@ -170,7 +170,7 @@ Test(shell, operators_part_commands)
 		{ "(a; b); { c; d; } | (e)", "a\nb\nc\nd\ne fed\n" },
 		{ "((i++))", "i++ test\n" },
 		{ "{a,b}; }x", "<bm>\n}x\n" },
-		{ "time a; time -p b; time { c; }; time (d)", "time|a\ntime|-p|b\nc\nd\n" },
+		{ "time a; time -p b; time { c; }; time (d)", "a\nb\nc\nd\n" },
 		{ "echo if then { } ! for", "echo|if|then|{|}|!|for\n" },
 		{ "'if' x; \\{ y", "if|x\n{|y\n" },
 	};
