@@ -468,6 +468,9 @@ test_expect_success 'check --shell: a text, and the worst of its commands' '
 test_expect_success 'P6: a text that is handed over as words, in one piece or parted, is no reading command' '
 	test_expect_code 1 git ews guard check -- "git push" >out && test_grep "text for a shell" out && test_grep "^use: --shell" out &&
 	test_expect_code 1 git ews guard check -- cd x "&&" git push >out && test_grep "^blocked: git push (" out && test_expect_code 1 git ews guard check -q -- git log "|" git commit -F - &&
+	for words in "make |& git push" "! git push" "if true ; then git push ; fi" "{ git push ; }"; do
+		test_expect_code 1 git ews guard check -- $words >out && test_grep "^blocked: git push (" out || return 1
+	done && git ews guard check -q -- ! git diff --quiet && git ews guard check -q -- if true ";" then git log ";" fi &&
 	git ews guard check -q -- cd x "&&" git status && git ews guard check -q -- "my tool" x
 '
 

@@ -143,13 +143,29 @@ static void make_readable(char *text)
 /* Does a command end with this word, where a text for a shell was parted at its blanks? */
 static bool ends_command(const char *word)
 {
-	static const char *const operators[] = { "&&", "||", "|", "&", NULL };
+	static const char *const operators[] = { "&&", "||", "|", "|&", "&", NULL };
 	size_t len = strlen(word);
 
-	for (const char *const *operator= operators; *operator; operator++)
-		if (!strcmp(word, *operator))
-			return true;
-	return len && word[len - 1] == ';';
+	return ews_str_is_any(word, operators) || (len && word[len - 1] == ';');
+}
+
+/* Behind what may stand before a command there: reserved words, redirections, variables. */
+static char *const *pass_by(struct ews_guard_line *line, char *const *at)
+{
+	static const char *const reserved[] = { "!",     "{",  "(",    "if",   "elif", "while",
+						"until", "do", "then", "else", NULL };
+
+	for (char *const *from = NULL; at != from;) {
+		size_t digits;
+
+		from = at = ews_guard_take_variables(line, at);
+		digits = strspn(*at ? *at : "", "0123456789&");
+		if (*at && (ews_str_is_any(*at, reserved) || (!strcmp(*at, "time") && at[1] && *at[1] != '-')))
+			at++;
+		else if (*at && strchr("<>", (*at)[digits]) && (*at)[digits])
+			at += (*at)[digits + strspn(*at + digits, "<>|&")] || !at[1] ? 1 : 2;
+	}
+	return at;
 }
 
 /* Was a text for a shell handed over where words are expected? A shell that gets it would run what stands in it. */
@@ -157,13 +173,13 @@ static void judge_text_in_words(struct ews_guard_verdict *out, const struct ews_
 {
 	const char *program = line->argv[0];
 
-	if (strpbrk(program, " \t\n;|&") && strstr(program, "git"))
+	if (strpbrk(program, " \t\n;|&(`") && strstr(program, "git"))
 		ews_guard_block(out, EWS_GUARD_UNKNOWN, "--shell judges a text; words are given one by one",
 				"'%s' is no program's name, but a text for a shell", program);
 	for (char *const *at = line->argv; *at; at++) {
 		struct ews_guard_line next = *line;
 
-		next.argv = ews_guard_take_variables(&next, at + 1);
+		next.argv = pass_by(&next, at + 1);
 		if (ends_command(*at) && *next.argv)
 			ews_guard_judge_line(out, &next);
 	}
@@ -191,6 +207,8 @@ static void judge_argv(struct ews_guard_verdict *out, const struct ews_guard_rul
 	out->command = ews_buf_steal(&command);
 	/* a line that was copied from a shell may begin with variables */
 	line.argv = ews_guard_take_variables(&line, argv);
+	if (may_hold_text)
+		line.argv = pass_by(&line, line.argv);
 	if (!is_off(out, rules) && *line.argv) {
 		if (may_hold_text)
 			judge_text_in_words(out, &line);

@@ -326,10 +326,30 @@ Test(guard, a_text_that_is_handed_over_as_words_is_judged_as_one)
 					       "cd x; git push",
 					       "cd x ; GIT_DIR=y git log",
 					       "make || env A=b git stash",
+					       "make |& git push",
+					       "! git push",
+					       "{ git push ; }",
+					       "if true ; then git push ; fi",
+					       "if git push ; then make ; fi",
+					       "while ! A=b git push ; do make ; done",
+					       "make && ! time LC_ALL=C git push",
+					       "make ; 2>&1 >x git push",
+					       "make && A=b 2> x git push",
+					       "time -v git push",
 					       NULL };
-	static const char *const allowed[] = { "cd x && git status",           "git log | head",
-					       "find . -exec git log -- {} ;", "make ; make install",
-					       "git grep -e | -- git.c",       NULL };
+	static const char *const allowed[] = { "cd x && git status",
+					       "git log | head",
+					       "find . -exec git log -- {} ;",
+					       "make ; make install",
+					       "git grep -e | -- git.c",
+					       "! git diff --quiet",
+					       "{ git log ; }",
+					       "if true ; then git log ; fi",
+					       "time -f %e git log",
+					       "git log -- if",
+					       "make |& tee x",
+					       "make ; 2>&1 git log",
+					       NULL };
 	char whole[] = "git push", other[] = "cd x && git push", harmless[] = "/opt/my tool";
 	char *argv[] = { whole, NULL };
 
