@@ -287,4 +287,17 @@ test_expect_success 'P6: behind "time" a shell takes any command of its own' '
 	EOF2
 '
 
+test_expect_success 'P6: letters behind an array belong to it: what follows them is the command' '
+	rm -rf copy && cp -a project copy && (cd copy && bash -c "a=(x)c git tag made" && git rev-parse -q --verify refs/tags/made) >out 2>&1 &&
+	judged 1 <<-\EOF && judged 0 <<-\EOF2
+	a=(x)c git tag made
+	a=(x)"c" git tag made
+	a=(x)$b git tag made
+	declare -a a=(x)c; git tag made
+	EOF
+	a=(x y); git log -1
+	declare -a a=(x y) b=(z); git log -1
+	EOF2
+'
+
 test_done

@@ -116,6 +116,8 @@ static int read_array(struct ews_shell_parser *p)
 			return ews_parser_fail(p);
 	}
 	ews_parser_skip(p, 1);
+	if (!ews_shell_is_meta(ews_parser_peek(p, 0)))
+		return ews_error(EWS_EUSAGE, "shells differ in what they make of letters after \"=(...)\"");
 	return 0;
 }
 
