@@ -300,4 +300,24 @@ test_expect_success 'P6: letters behind an array belong to it: what follows them
 	EOF2
 '
 
+test_expect_success 'P6: a shell in ">(...)", and one in a text for a shell, get what is written to them' '
+	for text in "sh -c sh <<< \"git tag made\"" "echo git tag made | sh -c sh" "echo git tag made > >(sh)" "eval sh <<< \"git tag made\""; do
+		rm -rf copy && cp -a project copy && (cd copy && bash -c "$text" && sleep 0.1 && git rev-parse -q --verify refs/tags/made) >out 2>&1 && test_expect_code 1 git ews guard check -q --shell "$text" || { echo "$text" && return 1; }
+	done && judged 1 <<-\EOF && judged 0 <<-\EOF2
+	tee >(sh) <<< "git tag made"
+	echo git tag made | eval sh
+	echo git tag made | sh -c "sh -s"
+	sh -c "sh -c sh" <<< "git tag made"
+	EOF
+	make > >(tee /tmp/log) 2>&1
+	exec > >(tee -a /tmp/x) 2> >(tee /tmp/y >&2)
+	git log | tee >(wc -l) | head
+	eval sh <<< "git log"
+	sh -c "sh" <<< "git log"
+	echo x | sh -c "sh <<< \"git log\""
+	cat f | bash -c "while read l; do echo \$l; done; sh build.sh"
+	ls | sh -c "python3 -c \"print(1)\""
+	EOF2
+'
+
 test_done

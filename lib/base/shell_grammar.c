@@ -576,6 +576,8 @@ static int read_nested(struct ews_shell_reader *reader, char end)
 	p->place.in_test = p->place.in_arithmetic = false;
 	p->place.uncertain++;
 	p->place.captured++;
+	p->place.fed += reader->feeds_nested;
+	reader->feeds_nested = false;
 	p->pending_outer = n;
 	rc = read_list(p);
 	if (rc < 0)

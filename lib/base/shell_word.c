@@ -447,6 +447,7 @@ static int read_dollar(struct reading *word, enum quoting quoting)
 /* <(...) and >(...): a name that the shell makes up. */
 static int read_process(struct reading *word)
 {
+	word->reader->feeds_nested = ews_shell_peek(word->reader, 0) == '>';
 	ews_shell_skip(word->reader, 2);
 	ews_buf_adds(&word->text, "/dev/fd/");
 	add_gap(word, EWS_SHELL_PIPE, NULL, false);

@@ -62,6 +62,7 @@ struct ews_shell_reader {
 	unsigned depth;
 	size_t count; /* of commands handed out so far */
 	struct ews_arena *arena; /* owns what words hold */
+	bool feeds_nested; /* what is read next is ">(...)", into which something is written */
 	/* Read commands at reader->at until `end`, which is left there: ')' or, at the end of the text, NUL. */
 	int (*nested)(struct ews_shell_reader *reader, char end);
 };

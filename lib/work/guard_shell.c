@@ -35,6 +35,8 @@ struct text {
 	const struct ews_shell *shell;
 	size_t at; /* the command that is judged */
 	unsigned depth;
+	bool is_fed; /* what stands around it has another input than the terminal, which is this one where it is known: */
+	const char *input;
 	char **altered; /* what was done to a git that comes later; NULL: nothing */
 	char *calls_git; /* for each command so far whether it is git's: its output is not to be written anywhere */
 	struct place {
@@ -255,13 +257,39 @@ static void judge_alias(struct ews_guard_verdict *out, struct text *t, const str
 
 /* ---- Commands ---- */
 
+/* The text that the command finds on its standard input; NULL: none is given here. The caller frees it. */
+static char *input_of(const struct text *t, const struct ews_shell_command *command)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	const struct ews_shell_word *input = NULL;
+
+	for (const struct ews_shell_redirect *at = command->redirects; at; at = at->next)
+		if (ews_str_begins(at->op, "<<") || (!strcmp(at->op, "<") && at->target.unknown == EWS_SHELL_PIPE))
+			input = &at->target;
+	if (!input)
+		return NULL;
+	(void)ews_guard_word_add(&text, t->shell, t->at, input);
+	return ews_buf_steal(&text);
+}
+
+/* The input of the command at t->at goes to `line`: its own, or that of the whole text. */
+static void take_input(struct ews_guard_line *line, const struct text *t, const char *own)
+{
+	const struct ews_shell_command *command = &t->shell->commands[t->at];
+
+	line->is_fed = command->is_fed || command->in_function || t->is_fed;
+	line->input = own ? own : command->is_fed ? NULL : t->input;
+}
+
 static void judge_inner(struct ews_guard_verdict *out, struct text *t, const char *text)
 {
 	EWS_CLEANUP(guard_verdict) struct ews_guard_verdict found = EWS_GUARD_VERDICT_INIT;
-	const struct ews_guard_line line = {
+	EWS_CLEANUP(free) char *input = input_of(t, &t->shell->commands[t->at]);
+	struct ews_guard_line line = {
 		.rules = t->rules, .variable = *t->altered, .git_depth = t->place.git_depth, .depth = t->depth + 1
 	};
 
+	take_input(&line, t, input);
 	ews_guard_judge_text(&found, &line, text);
 	ews_guard_verdict_take(out, &found);
 }
@@ -307,21 +335,6 @@ static void judge_redirects(struct ews_guard_verdict *out, const struct text *t,
 		found.subcommand = out->subcommand ? ews_strdup(out->subcommand) : NULL;
 		ews_guard_verdict_take(out, &found);
 	}
-}
-
-/* The text that the command finds on its standard input; NULL: none is given here. The caller frees it. */
-static char *input_of(const struct text *t, const struct ews_shell_command *command)
-{
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	const struct ews_shell_word *input = NULL;
-
-	for (const struct ews_shell_redirect *at = command->redirects; at; at = at->next)
-		if (ews_str_begins(at->op, "<<") || (!strcmp(at->op, "<") && at->target.unknown == EWS_SHELL_PIPE))
-			input = &at->target;
-	if (!input)
-		return NULL;
-	(void)ews_guard_word_add(&text, t->shell, t->at, input);
-	return ews_buf_steal(&text);
 }
 
 /* eval and trap: words that are a text for this very shell. */
@@ -371,12 +384,11 @@ static void judge_words(struct ews_guard_verdict *out, struct text *t, char *con
 		.rules = t->rules,
 		.argv = argv,
 		.git_depth = t->place.git_depth,
-		.is_fed = command->is_fed || command->in_function,
-		.input = input,
 		.variable = variable,
 		.depth = t->depth + 1,
 	};
 
+	take_input(&line, t, input);
 	ews_guard_judge_line(&found, &line);
 	if (found.is_blocked && found.subcommand && strstr(found.reason, EWS_GUARD_HOLE)) {
 		free(found.suggestion);
@@ -511,6 +523,8 @@ void ews_guard_judge_text(struct ews_guard_verdict *out, const struct ews_guard_
 	struct text t = { .rules = line->rules,
 			  .shell = &shell,
 			  .depth = line->depth,
+			  .is_fed = line->is_fed,
+			  .input = line->input,
 			  .altered = &altered,
 			  .place = { .git_depth = line->git_depth },
 			  .git_dirs = &git_dirs };

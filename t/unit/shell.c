@@ -219,7 +219,7 @@ Test(shell, substitutions_come_before_their_command)
 		{ "a $(( $(b) + `c` ))", "b\nc\na|<n>\n" },
 		{ "a $(# x )\nb)", "b\na|<os>\n" },
 		{ "a $(case x in y) b;; esac)", "b\na|<os>\n" },
-		{ "a <(b c) >(d)", "b|c\nd\na|/dev/fd/<f>|/dev/fd/<f>\n" },
+		{ "a <(b c) >(d)", "b|c\nd fed\na|/dev/fd/<f>|/dev/fd/<f>\n" },
 		{ "a <<<$(b)", "b\na|<<<<os>\n" },
 		{ "$(a)", "a\n<os>\n" },
 		{ "x=(a $(b)\n c) d", "b\nx+=|d\n" },
