@@ -303,9 +303,6 @@ notes prune -n
 add -n .
 add -n -A
 add --dry-run f untracked
-rm -n f
-rm --dry-run --cached f
-rm -n -f -r d
 mv -n h hh
 clean -n
 clean -ndx
@@ -412,6 +409,13 @@ test_expect_success 'P6: what it denies is not run' '
 		code=0 && guarded $line >out 2>err || code=$?
 		test $code = 126 || { echo "git $line: $code" && return 1; }
 	done && state >state.after && test_cmp state.before state.after && test ! -e trapped
+'
+
+test_expect_success 'P6: a dry run of git rm, which moves what submodules have, is not run' '
+	git init -q holder && (cd holder && git init -q sub && (cd sub && echo s >s && git add s && git commit -qm s) &&
+	printf "[submodule \"sub\"]\n\tpath = sub\n\turl = ./sub\n" >.gitmodules && git add . 2>/dev/null && git commit -qm one) &&
+	cp -a holder copy && (cd copy && git rm -n sub) >out 2>&1 && test_path_is_file copy/sub/.git &&
+	(cd holder && test_expect_code 126 ../bin/git rm -n sub && test_expect_code 126 ../bin/git rm --dry-run -r .) >out 2>&1 && test_path_is_dir holder/sub/.git
 '
 
 test_expect_success 'P6: what git refuses with usage is denied: each of these ends so' '

@@ -252,10 +252,9 @@ const struct ews_guard_row ews_guard_rows[] = {
 	  "nothing has to be staged: `git ews diff` shows every change, new files too" },
 	NEVER("stage", EWS_GUARD_COMMIT, WRITES, "Staging would change the repository's index",
 	      "nothing has to be staged: `git ews diff` shows every change, new files too"),
-	{ "rm",
-	  ":1* @n|dry-run q|quiet cached f|force r ignore-unmatch sparse pathspec-from-file=:00 pathspec-file-nul",
-	  EWS_GUARD_INDEX, ANY, DESTROYS, "It would delete files and change the index",
-	  "`rm` deletes them: `git ews diff` shows it" },
+	/* even with --dry-run it moves the git directories of submodules first */
+	NEVER("rm", 0, DESTROYS, "It would delete files and change the index, or move what submodules have",
+	      "`rm` deletes them: `git ews diff` shows it; `git ls-files <path>` lists them"),
 	{ "mv", ":2* @n|dry-run v|verbose f|force k sparse", EWS_GUARD_INDEX, ANY, WRITES,
 	  "It would rename files and change the index", "`mv` renames them: `git ews diff` shows it" },
 	{ "clean", "@n|dry-run q|quiet f|force !i|interactive d e|exclude= x X", 0, ANY, DESTROYS,
