@@ -320,4 +320,21 @@ test_expect_success 'P6: a shell in ">(...)", and one in a text for a shell, get
 	EOF2
 '
 
+test_expect_success 'P6: a placeholder checks signatures behind a sign, too' '
+	judged 1 <<-\EOF && judged 0 <<-\EOF2
+	git log --format="%h %+G?"
+	git log --format="% GK"
+	git log --pretty="tformat:%-GS"
+	git log --format="%%%G?"
+	git for-each-ref --format="%(*signature:grade)" refs/tags
+	git for-each-ref --sort=-signature:key
+	git branch --sort signature
+	EOF
+	git log --format="%h %+s %-b% an"
+	git log --format="100%%Good %h"
+	git for-each-ref --sort=-committerdate --format="%(*objecttype) %(contents:signature)"
+	git tag --sort=-v:refname
+	EOF2
+'
+
 test_done

@@ -213,16 +213,16 @@ const struct ews_guard_row ews_guard_rows[] = {
 	{ "branch",
 	  "v|verbose q|quiet t|track? !set-upstream !u|set-upstream-to= !unset-upstream color? r|remotes +contains= "
 	  "+no-contains= +with= +without= abbrev? a|all !d|delete !D !m|move !M !c|copy !C +l|list +show-current "
-	  "create-reflog !edit-description f|force +merged= +no-merged= column? sort= +points-at= i|ignore-case "
+	  "create-reflog !edit-description f|force +merged= +no-merged= column? sort=k +points-at= i|ignore-case "
 	  "recurse-submodules format=%",
 	  EWS_GUARD_STORED, 0, WRITES, "It would make, move or delete a branch", SEE_LIST },
 	{ "tag",
 	  "+l|list +n? !d|delete !v|verify a|annotate !m|message= !F|file= e|edit !s|sign cleanup= !u|local-user= "
-	  "f|force create-reflog column? +contains= +no-contains= +with= +without= +merged= +no-merged= sort= "
+	  "f|force create-reflog column? +contains= +no-contains= +with= +without= +merged= +no-merged= sort=k "
 	  "+points-at= format=% color? i|ignore-case",
 	  EWS_GUARD_STORED, 0, WRITES, "It would make, move or delete a tag", "`git tag --list` lists them" },
 	{ "for-each-ref",
-	  "s|shell p|perl python tcl count= format=% color? sort= points-at= merged= no-merged= contains= "
+	  "s|shell p|perl python tcl count= format=% color? sort=k points-at= merged= no-merged= contains= "
 	  "no-contains= ignore-case stdin exclude= omit-empty include-root-refs start-after=",
 	  EWS_GUARD_TAME | EWS_GUARD_STORED, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "show-ref",
@@ -651,11 +651,29 @@ enum ews_guard_found ews_guard_option_long(struct ews_guard_option *out, const s
 	return found;
 }
 
+/* Has a format a placeholder that starts the program that checks signatures? A sign may stand in it, or "*" for what a tag names. */
+static bool checks_signatures(const char *format)
+{
+	for (const char *at = format; (at = strchr(at, '%')); at += *at != '\0') {
+		at++;
+		if (*at == '%')
+			continue;
+		at += strspn(at, "+- ");
+		if (*at == 'G' || ews_str_begins(at, "(signature") || ews_str_begins(at, "(*signature"))
+			return true;
+	}
+	return false;
+}
+
 bool ews_guard_value_is_harmless(char check, const char *value)
 {
 	switch (check) {
-	case '%': /* these placeholders start the program that checks signatures */
-		return !strstr(value, "%G") && !strstr(value, "%(signature");
+	case '%':
+		return !checks_signatures(value);
+	case 'k': /* a field by which is sorted: the same */
+		value += strspn(value, "-");
+		value += ews_str_begins(value, "version:") ? 8 : ews_str_begins(value, "v:") ? 2 : 0;
+		return !ews_str_begins(value + (*value == '*'), "signature");
 	case 'd': /* a git diff of its own in each submodule, with what that one's settings name */
 		return strcmp(value, "diff") != 0;
 	case '-': /* standard output alone */

@@ -202,6 +202,9 @@ Test(guard, what_writes_files_or_starts_programs_is_denied_in_reading_commands)
 		"git cat-file --textconv HEAD:f", "git cat-file --filters HEAD:f", "git grep -O x",
 		"git archive -o f HEAD", "git archive --remote=x HEAD", "git archive --format=tar.gz HEAD",
 		"git log --show-signature", "git log --format=%G?", "git log --pretty=format:%h%GS",
+		"git log --format=%+G?", "git log --format=%h%%%-GK", "git log --pretty=tformat:%<(20)%+GS",
+		"git tag --format=%(*signature:grade)", "git branch --sort=signature",
+		"git tag --sort -*signature:key", "git for-each-ref --sort=v:signature",
 		"git for-each-ref --format=%(signature)", "git log --remerge-diff", "git log --diff-merges=remerge",
 		"git log --diff-merges r", "git diff --submodule=diff", "git rev-list --alternate-refs",
 		"git format-patch -1", "git format-patch --stdout --range-diff=x -1", "git fsck --lost-found",
@@ -215,7 +218,10 @@ Test(guard, what_writes_files_or_starts_programs_is_denied_in_reading_commands)
 	ALLOWED("git archive --list", "git format-patch --stdout -1", "git ls-remote --get-url",
 		"git interpret-trailers --parse f", "git apply --check p", "git apply --numstat -R p",
 		"git merge-file -p a b c", "git clean -n -f", "git diff --submodule=log",
-		"git log --diff-merges=on", "git log --format=%gd%H", "git cat-file --batch", "git commit -h");
+		"git log --diff-merges=on", "git log --format=%gd%H", "git log --format=%%G",
+		"git log --format=%+s%-b%%", "git tag --format=%(contents:signature)",
+		"git branch --sort=-committerdate", "git tag --sort=-v:refname",
+		"git for-each-ref --sort=*objecttype", "git cat-file --batch", "git commit -h");
 }
 
 Test(guard, options_before_the_command)
