@@ -337,4 +337,31 @@ test_expect_success 'P6: a placeholder checks signatures behind a sign, too' '
 	EOF2
 '
 
+test_expect_success 'P6: what git tells of its directory is a path there to every program, behind whatever runs it' '
+	judged 1 <<-\EOF && judged 0 <<-\EOF2
+	sudo rm -rf "`git rev-parse --git-dir`/hooks"
+	G=$(git rev-parse --git-dir); sudo rm -rf "$G/hooks"
+	command rm -rf "$(git rev-parse --git-dir)"
+	env rm -rf "$GIT_DIR"
+	time rm -rf "${GIT_DIR:-.git}"
+	find "$(git rev-parse --git-dir)" -type f -delete
+	dd if=x of="`git rev-parse --git-dir`/HEAD"
+	tar -C "$(git rev-parse --git-dir)" -xf x
+	perl -pi -e s/a/b/ "`git rev-parse --git-dir`/config"
+	sed -i s/a/b/ "`git rev-parse --git-dir`/config"
+	curl --output="`git rev-parse --git-dir`/hooks/x" u
+	echo x | sudo tee "`git rev-parse --git-dir`/config"
+	sudo git log "$GIT_DIR"
+	EOF
+	sudo cat "`git rev-parse --git-dir`/HEAD"
+	find "$(git rev-parse --git-dir)" -name "*.lock"
+	test -e "`git rev-parse --git-dir`/MERGE_HEAD" && git status
+	cp -r "$GIT_DIR" /tmp/x
+	tar -czf /tmp/x.tgz "$GIT_DIR"
+	d=.git; sh -c "if test -d $d; then ls $d; fi"
+	env git -C "$GIT_DIR" log -1
+	grep url "`git rev-parse --git-dir`/config" | sudo tee /tmp/x
+	EOF2
+'
+
 test_done

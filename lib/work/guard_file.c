@@ -402,11 +402,6 @@ static const struct ews_guard_row *find_writer(const char *program)
 	return NULL;
 }
 
-bool ews_guard_is_file_program(const char *program)
-{
-	return find_writer(program);
-}
-
 /* The same for perl and ruby, of which the word behind "-...e" is a text. */
 static void judge_edited(struct ews_guard_verdict *out, char *const *argv)
 {

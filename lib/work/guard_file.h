@@ -25,8 +25,6 @@ void ews_guard_block_git_path(struct ews_guard_verdict *out, const char *path);
 /* May git's output go there? No file of a workspace is meant: a device, or what lies where temporary files do. */
 bool ews_guard_is_scratch(const char *path);
 
-/* Is the program one of those whose words are paths, some of which it changes? */
-bool ews_guard_is_file_program(const char *program);
 /* Add the words of `argv` as paths from where one is who is deep in a ".git": those that are not absolute are in it. */
 void ews_guard_add_placed(struct ews_strv *out, char *const *argv);
 /* Judge a program that is not git and runs no other: does it plainly write into a ".git"? */

@@ -107,14 +107,17 @@ static bool names_git_dir(const struct text *t, const struct ews_shell_word *wor
 	return ews_guard_may_be_git_path(text) || has_git_dir_in_gaps(t, word);
 }
 
-/* Where a word may become several, others follow that begin as it does, or with anything. With `is_path` it names a file. */
+/* Where a word may become several, others follow that begin as it does, or with anything. With `is_path` it may name a file. */
 static void add_arguments(struct ews_strv *out, const struct text *t, const struct ews_shell_word *word, bool is_path)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	bool can_split = ews_guard_word_add(&text, t->shell, t->at, word);
+	size_t from = word->gaps_n ? word->gaps->at : 0;
 
-	if (is_path && *text.ptr != '-' && has_git_dir_in_gaps(t, word) && !ews_guard_is_git_path(text.ptr))
-		ews_strv_addf(out, ".git/%s", text.ptr);
+	/* a text for a shell is none; what stands before the path may be an option that has it for a value */
+	if (is_path && !strpbrk(text.ptr, " \t\n;") && has_git_dir_in_gaps(t, word) &&
+	    !ews_guard_is_git_path(text.ptr))
+		ews_strv_addf(out, "%.*s.git/%s", (int)from, text.ptr, text.ptr + from);
 	else
 		ews_strv_add(out, text.ptr);
 	if (can_split)
@@ -227,6 +230,22 @@ static void take_names(struct text *t, const struct ews_shell_command *command, 
 static bool is_git_name(const char *name)
 {
 	return !strcmp(name, "git") || ews_str_begins(name, "git-");
+}
+
+/* Are the words paths where they may be? Not to git, which would take what only the shell knows for an option. */
+static bool are_paths(const struct text *t, const struct ews_shell_command *command)
+{
+	bool has_git_dir = false;
+
+	for (size_t i = 1; i < command->words_n; i++)
+		has_git_dir = has_git_dir || has_git_dir_in_gaps(t, &command->words[i]);
+	for (size_t i = 0; has_git_dir && i < command->words_n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+		(void)ews_guard_word_add(&text, t->shell, t->at, &command->words[i]);
+		has_git_dir = !is_git_name(ews_path_base(text.ptr)) && strcmp(text.ptr, "=git") != 0;
+	}
+	return has_git_dir;
 }
 
 static void take_function(struct text *t, const char *name)
@@ -473,6 +492,7 @@ static void judge_named(struct ews_guard_verdict *out, struct text *t, const str
 	struct text own = *t;
 	bool can_split = ews_guard_word_add(&name, t->shell, t->at, command->words) || command->words->can_be_many;
 	const char *known = known_name(name.ptr, can_split);
+	bool is_path = known && are_paths(t, command);
 
 	if (known && is_git_name(known) && is_operand(command))
 		return;
@@ -490,7 +510,7 @@ static void judge_named(struct ews_guard_verdict *out, struct text *t, const str
 		return;
 	ews_strv_add(&argv, known);
 	for (size_t i = 1; i < command->words_n; i++)
-		add_arguments(&argv, t, &command->words[i], ews_guard_is_file_program(known));
+		add_arguments(&argv, t, &command->words[i], is_path);
 	own.altered = &altered;
 	take_assignments(&own, command);
 	judge_words(out, t, argv.items, altered);
