@@ -364,4 +364,30 @@ test_expect_success 'P6: what git tells of its directory is a path there to ever
 	EOF2
 '
 
+test_expect_success 'P6: inside, what asks a remote or writes settings elsewhere is known in each spelling' '
+	judged 1 inside <<-\EOF && judged 0 inside <<-\EOF2
+	git rebase -ix "git push" HEAD~1
+	git rebase --ex "git push" HEAD~1
+	git rebase --ex="git push" HEAD~1
+	git rebase -ix"git push" HEAD~1
+	git difftool -yx "git push"
+	git difftool --extc="git push"
+	git archive --remote=ssh://h/r HEAD
+	git archive HEAD --remote x
+	git maintenance run --task=prefetch
+	git maintenance run --task gc --task prefetch
+	git maintenance run --schedule=hourly
+	GIT_CONFIG=/x/y git config a.b c
+	EOF
+	git rebase -ix "make check" HEAD~1
+	git rebase -s recursive -X theirs main
+	git rebase -i --autosquash --exec "git diff --check" main
+	git difftool -yx diff HEAD~1
+	git archive --format=tar.gz -o x.tgz HEAD
+	git maintenance run --auto
+	git maintenance run --task=commit-graph --task=gc
+	git config a.b c
+	EOF2
+'
+
 test_done

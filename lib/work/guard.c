@@ -25,22 +25,26 @@ static void judge_given_text(struct ews_guard_verdict *out, const struct ews_gua
 	ews_guard_judge_text(out, &next, text);
 }
 
-/* Texts behind the options "-<letter>" and "--<beginning>..." */
-static void judge_options(struct ews_guard_verdict *out, const struct ews_guard_line *line, char *const *at,
-			  char letter, const char *beginning)
-{
-	for (; *at; at++) {
-		const char *value = strchr(*at, '=');
+/* Options of these commands whose value is a text for a shell, which '!' names, and those that may be taken for them. */
+static const struct ews_guard_row with_texts[] = {
+	{ "rebase", "!x|exec= C= s|strategy= X|strategy-option= S|gpg-sign? onto= empty= whitespace= edit-todo", 0,
+	  0, 0, NULL, NULL },
+	{ "difftool", "!x|extcmd= t|tool= tool-help ext-diff exit-code", 0, 0, 0, NULL, NULL },
+};
 
-		if ((*at)[0] != '-' || ((*at)[1] != letter && !ews_str_begins(*at, beginning)))
+/* Judge those texts among the words at `at`. */
+static void judge_options(struct ews_guard_verdict *out, const struct ews_guard_line *line,
+			  const struct ews_guard_row *row, char *const *at)
+{
+	struct ews_guard_option option;
+	const char *value;
+
+	for (; *at && strcmp(*at, "--") != 0; at++) {
+		if ((*at)[0] != '-' || !(*at)[1] || ews_guard_option_in(&option, &value, row, *at) != EWS_GUARD_OPTION)
 			continue;
-		if ((*at)[1] == letter)
-			value = (*at)[2] ? *at + 2 : NULL;
-		else if (value)
-			value++;
-		if (!value && at[1])
+		if (option.value == '=' && !value && at[1])
 			value = *++at;
-		if (value)
+		if (option.mark && value)
 			judge_given_text(out, line, value);
 	}
 }
@@ -56,11 +60,10 @@ static void judge_given(struct ews_guard_verdict *out, const struct ews_guard_li
 
 	if (!command || !*at)
 		return;
-	if (!strcmp(*command, "rebase")) {
-		judge_options(out, line, at, 'x', "--exe");
-	} else if (!strcmp(*command, "difftool")) {
-		judge_options(out, line, at, 'x', "--ext");
-	} else if (!strcmp(*command, "bisect") && !strcmp(*at, "run") && at[1]) {
+	for (size_t i = 0; i < sizeof(with_texts) / sizeof(*with_texts); i++)
+		if (!strcmp(*command, with_texts[i].name))
+			judge_options(out, line, &with_texts[i], at);
+	if (!strcmp(*command, "bisect") && !strcmp(*at, "run") && at[1]) {
 		next.argv = at + 1;
 		ews_guard_judge_line(out, &next);
 	} else if (!strcmp(*command, "submodule")) {

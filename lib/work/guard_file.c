@@ -282,26 +282,6 @@ static void judge_sed(struct ews_guard_verdict *out, char *const *argv)
 	}
 }
 
-/* The option of the row in the word `arg`, the first one among letters. What is attached to it goes to `value`. */
-static enum ews_guard_found find_option(struct ews_guard_option *out, const char **value,
-					const struct ews_guard_row *row, const char *arg)
-{
-	enum ews_guard_found found;
-
-	*value = NULL;
-	if (arg[1] == '-') {
-		size_t len = strcspn(arg + 2, "=");
-
-		*value = arg[2 + len] ? arg + 2 + len + 1 : NULL;
-		return ews_guard_option_long(out, row, arg + 2, len);
-	}
-	do {
-		found = ews_guard_option_letter(out, row, *++arg);
-	} while (found != EWS_GUARD_OPTION && arg[1]);
-	*value = found == EWS_GUARD_OPTION && arg[1] ? arg + 1 : NULL;
-	return found;
-}
-
 /* What a row says is written to: options may stand behind the words. */
 static void judge_writer(struct ews_guard_verdict *out, const struct ews_guard_row *row, char *const *argv)
 {
@@ -319,7 +299,7 @@ static void judge_writer(struct ews_guard_verdict *out, const struct ews_guard_r
 			continue;
 		}
 		has_ended = !strcmp(*argv, "--");
-		if (has_ended || find_option(&option, &value, row, *argv) != EWS_GUARD_OPTION)
+		if (has_ended || ews_guard_option_in(&option, &value, row, *argv) != EWS_GUARD_OPTION)
 			continue;
 		if (option.value && !value && argv[1])
 			value = *++argv;
@@ -429,7 +409,7 @@ static void judge_awk(struct ews_guard_verdict *out, char *const *argv)
 	const char *value;
 
 	for (argv++; *argv && (*argv)[0] == '-' && (*argv)[1] && strcmp(*argv, "--") != 0; argv++) {
-		if (find_option(&option, &value, &row, *argv) != EWS_GUARD_OPTION)
+		if (ews_guard_option_in(&option, &value, &row, *argv) != EWS_GUARD_OPTION)
 			continue;
 		if (!value && argv[1])
 			value = *++argv;

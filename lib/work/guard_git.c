@@ -58,7 +58,7 @@ struct reading {
 	bool has_ended; /* what follows are words */
 	bool has_stopped; /* since git takes no options behind the first word */
 	bool is_open; /* nobody knows how many words there are */
-	bool reaches_out; /* an option marked '^' */
+	bool reaches_out; /* an option marked '^' or '#' */
 };
 
 static bool is_number(const char *text)
@@ -167,12 +167,16 @@ static void judge_hole(struct ews_guard_verdict *out, const struct reading *r, c
 			"'%s' of git %s is not known, and may be an option", what, r->row->name);
 }
 
-static void take_value(struct ews_guard_verdict *out, const struct reading *r,
-		       const struct ews_guard_option *option, const char *value)
+static void take_value(struct ews_guard_verdict *out, struct reading *r, const struct ews_guard_option *option,
+		       const char *value)
 {
+	bool is_harmless = !option->check ||
+			   (!strstr(value, EWS_GUARD_HOLE) && ews_guard_value_is_harmless(option->check, value));
+
+	r->reaches_out |= option->mark == '#' && !is_harmless;
 	if (option->check && strstr(value, EWS_GUARD_HOLE))
 		judge_hole(out, r, value);
-	else if (option->check && !ews_guard_value_is_harmless(option->check, value))
+	else if (!is_harmless)
 		judge_writing(out, r, value);
 }
 
@@ -201,6 +205,12 @@ static void take_option(struct ews_guard_verdict *out, struct reading *r, const 
 		break;
 	case '^':
 		r->reaches_out = true;
+		break;
+	case '#':
+		if (option->check)
+			break;
+		r->reaches_out = true;
+		judge_writing(out, r, spelled);
 		break;
 	default:
 		break;
@@ -582,8 +592,9 @@ bool ews_guard_variable_is_harmless(const struct ews_guard_rules *rules, const c
 		"GIT_PROGRESS_DELAY",
 		"GIT_PRINT_SHA1_ELLIPSIS",
 	};
-	static const char *const elsewhere[] = { "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR",
-						 "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE" };
+	static const char *const elsewhere[] = { "GIT_DIR",        "GIT_WORK_TREE",
+						 "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
+						 "GIT_NAMESPACE",  "GIT_CONFIG" };
 	/* other settings, other code: where git, the linker, the libraries and the interpreters of its scripts look */
 	static const char *const foreign[] = {
 		"HOME",       "XDG_CONFIG_HOME", "PATH",           "LD_",        "DYLD_",

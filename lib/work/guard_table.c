@@ -180,7 +180,7 @@ const struct ews_guard_row ews_guard_rows[] = {
 	  "with --no-filters, or --stdin, and without -w it prints the id" },
 	{ "rev-parse", "", EWS_GUARD_LOOSE | EWS_GUARD_TAME | EWS_GUARD_STORED | EWS_GUARD_HOOKS, ANY, WRITES,
 	  NO_OUTPUT, NULL },
-	{ "archive", "@l|list", EWS_GUARD_EXACT, 0, EWS_GUARD_UNKNOWN,
+	{ "archive", "@l|list #remote=", EWS_GUARD_EXACT, 0, EWS_GUARD_UNKNOWN,
 	  "It starts programs that attributes and settings name, for each file and format",
 	  "`git ls-tree -r` lists the files, `git show <commit>:<file>` prints one" },
 	{ "check-attr", ":2* a|all:1* cached stdin:0* z source=", 0, ANY, WRITES, NO_OUTPUT, NULL },
@@ -396,6 +396,9 @@ const struct ews_guard_row ews_guard_rows[] = {
 	NEVER("update-server-info", 0, WRITES, "It would write files into the repository", NULL),
 	{ "maintenance", "", EWS_GUARD_VERBS, EWS_GUARD_NEEDS_VERB, WRITES,
 	  "It would rewrite how objects are stored", NULL },
+	/* what is run by a schedule may be a prefetch */
+	{ "maintenance run", "auto q|quiet #schedule? #task=f", 0, EWS_GUARD_NEEDS_VERB, WRITES,
+	  "It would rewrite how objects are stored, or ask remotes", NULL },
 	NEVER("maintenance register", EWS_GUARD_OUTSIDE, WRITES, "It would change settings of the user", NULL),
 	NEVER("maintenance unregister", EWS_GUARD_OUTSIDE, WRITES, "It would change settings of the user", NULL),
 	NEVER("maintenance start", EWS_GUARD_OUTSIDE, WRITES, "It would have git run by the clock", NULL),
@@ -540,7 +543,7 @@ const struct ews_guard_row *ews_guard_row_find(const char *name, const char *ver
 
 const char *ews_guard_option_next(struct ews_guard_option *out, const char *at)
 {
-	static const char marks[] = "!+@^";
+	static const char marks[] = "!+@^#";
 
 	at += strspn(at, " ");
 	if (!*at)
@@ -651,6 +654,25 @@ enum ews_guard_found ews_guard_option_long(struct ews_guard_option *out, const s
 	return found;
 }
 
+enum ews_guard_found ews_guard_option_in(struct ews_guard_option *out, const char **value,
+					 const struct ews_guard_row *row, const char *arg)
+{
+	enum ews_guard_found found;
+
+	*value = NULL;
+	if (arg[1] == '-') {
+		size_t len = strcspn(arg + 2, "=");
+
+		*value = arg[2 + len] ? arg + 2 + len + 1 : NULL;
+		return ews_guard_option_long(out, row, arg + 2, len);
+	}
+	do {
+		found = ews_guard_option_letter(out, row, *++arg);
+	} while (found != EWS_GUARD_OPTION && arg[1]);
+	*value = found == EWS_GUARD_OPTION && arg[1] ? arg + 1 : NULL;
+	return found;
+}
+
 /* Has a format a placeholder that starts the program that checks signatures? A sign may stand in it, or "*" for what a tag names. */
 static bool checks_signatures(const char *format)
 {
@@ -676,6 +698,8 @@ bool ews_guard_value_is_harmless(char check, const char *value)
 		return !ews_str_begins(value + (*value == '*'), "signature");
 	case 'd': /* a git diff of its own in each submodule, with what that one's settings name */
 		return strcmp(value, "diff") != 0;
+	case 'f': /* a task of git maintenance */
+		return strcmp(value, "prefetch") != 0;
 	case '-': /* standard output alone */
 		return !strcmp(value, "-");
 	case 'r': /* merges again, with programs that attributes name */

@@ -11,6 +11,7 @@
  *     +l|list        with it the words of the command are patterns or the like, any number of them
  *     @n|dry-run     the command reads only with one of these
  *     ^global        harmless to read with; what is written with it lies outside of the repository
+ *     #remote=       with it the command does not read, and does it outside of the repository; so with a value that does harm
  *     format=%       the value is looked at: see ews_guard_value_is_harmless()
  *     get:12         with it the command has one to two words ('*': any number); git refuses others
  *     :1*            so many it has without such an option
@@ -76,7 +77,7 @@ const struct ews_guard_row *ews_guard_row_find(const char *name, const char *ver
 /* An option of a row. */
 struct ews_guard_option {
 	const char *names; /* as in the row, ended by `value`, a blank or the end */
-	char mark; /* '!', '+', '@', '^', or 0 */
+	char mark; /* '!', '+', '@', '^', '#', or 0 */
 	char value; /* '=', '?', or 0 */
 	char check; /* what to look at in the value, or 0 */
 	char least, most; /* digits, how many words there are with it ('*': any number), or 0 */
@@ -100,6 +101,10 @@ enum ews_guard_found ews_guard_option_letter(struct ews_guard_option *out, const
 /* Look up `name`, which is `len` long and has no dashes before it, as git would: exact or, where it takes that, abbreviated. */
 enum ews_guard_found ews_guard_option_long(struct ews_guard_option *out, const struct ews_guard_row *row,
 					   const char *name, size_t len);
+
+/* Look up the option in the word `arg`, of letters the first that is known. What is attached to it goes to `value`, else NULL. */
+enum ews_guard_found ews_guard_option_in(struct ews_guard_option *out, const char **value,
+					 const struct ews_guard_row *row, const char *arg);
 
 /* May an option whose row says `check` have this value? */
 bool ews_guard_value_is_harmless(char check, const char *value);
