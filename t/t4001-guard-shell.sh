@@ -390,4 +390,27 @@ test_expect_success 'P6: inside, what asks a remote or writes settings elsewhere
 	EOF2
 '
 
+test_expect_success 'P6: a command behind setarch, a lock or bun, and one of sed without a blank' '
+	judged 1 <<-\EOF && judged 0 <<-\EOF2
+	flock x --command "git push"
+	setarch -R git push
+	setarch x86_64 -R git push
+	linux64 git push
+	bun -e "x(\"git push\")"
+	bun x git push
+	sed -n "1w.git/x" f
+	sed "s/a/b/w.git/y" f
+	sed "1egit push" f
+	EOF
+	flock x --command "git status && make"
+	setarch -R make git
+	setarch x86_64 -R git log
+	linux32 make
+	bun -e "console.log(1)"
+	bun run git
+	sed "s/digit/letter/w out" f
+	sed -n "/legit/w.gitignore" f
+	EOF2
+'
+
 test_done

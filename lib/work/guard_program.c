@@ -26,6 +26,7 @@ struct interpreter {
 	const char *long_texts; /* names of options that have a text, after two dashes */
 	bool (*reaches_git)(const char *text); /* may a text that names git do something with it? NULL: any may */
 	bool is_first_word; /* the text is the first word, where no option has one */
+	bool is_terse; /* names may follow its commands without a blank */
 };
 
 /* ---- Texts ---- */
@@ -171,7 +172,8 @@ static const struct interpreter interpreters[] = {
 	  .attached = "i",
 	  .long_texts = "expression",
 	  .reaches_git = reaches_from_sed,
-	  .is_first_word = true },
+	  .is_first_word = true,
+	  .is_terse = true },
 };
 
 /* Is `base` one of the names, with a version behind it or not? */
@@ -190,7 +192,8 @@ static bool is_named(const char *base, const char *names)
 static void judge_text(struct ews_guard_verdict *out, const struct ews_guard_line *line,
 		       const struct interpreter *interpreter, const char *text)
 {
-	if (names_git(text) && (!interpreter->reaches_git || interpreter->reaches_git(text)))
+	if ((interpreter->is_terse ? strstr(text, "git") != NULL : names_git(text)) &&
+	    (!interpreter->reaches_git || interpreter->reaches_git(text)))
 		ews_guard_block(out, EWS_GUARD_UNKNOWN, "run the git command by itself, and hand its output over",
 				"What a program for '%s' does with git can't be read here",
 				ews_path_base(line->argv[0]));

@@ -55,7 +55,6 @@ static const struct ews_guard_row runners[] = {
 	{ "repeat", "", EWS_GUARD_EXACT, 1, 0, NULL, NULL },
 	{ "screen", "a A c= d D e= f fn fa h= i l ls list L m O p= q Q r R S= s= t= T= U v wipe x !X", 0, 0, 0,
 	  NULL, NULL },
-	{ "setarch", "R|addr-no-randomize", EWS_GUARD_EXACT, 1, 0, NULL, NULL },
 	{ "setpriv",
 	  "no-new-privs clear-groups keep-groups init-groups reuid= regid= ruid= euid= rgid= egid= groups= inh-caps= bounding-set= "
 	  "reset-env",
@@ -92,6 +91,17 @@ static const struct ews_guard_row runners[] = {
 	  0, 0, 0, NULL, NULL },
 	{ NULL, NULL, 0, 0, 0, NULL, NULL },
 };
+
+/* Is `word` among `words`, with blanks between them? */
+static bool is_among(const char *words, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *at = words; len && (at = strstr(at, word)); at += len)
+		if ((at == words || at[-1] == ' ') && (!at[len] || at[len] == ' '))
+			return true;
+	return false;
+}
 
 /* Does any of the words look as if it were git's name? */
 static bool speaks_of_git(char *const *argv)
@@ -229,7 +239,7 @@ static void judge_runner(struct ews_guard_verdict *out, struct ews_guard_line *l
 		block_unclear(out, line->argv[0], "is given a command that is not known yet");
 	if (!*at)
 		return;
-	if (!strcmp(row->name, "flock") && !strcmp(*at, "-c") && at[1]) {
+	if (!strcmp(row->name, "flock") && is_among("-c --command", *at) && at[1]) {
 		ews_guard_judge_text(out, line, at[1]);
 		return;
 	}
@@ -589,23 +599,13 @@ static const struct carrier {
 	{ "perf", "stat record trace", 0, false },
 	{ "gdb", "--args", 0, false },
 	{ "gosu su-exec faketime", NULL, 1, false },
+	{ "setarch linux32 linux64 i386 x86_64 uname26", NULL, 1, false }, /* of the first alone a word: an architecture */
 	{ "entr valgrind xvfb-run dbus-run-session numactl rlwrap ssh-agent nsenter proot tini dumb-init "
 	  "torsocks proxychains proxychains4 caffeinate choom watchexec",
 	  NULL, 0, false },
 };
 
 #define CARRIERS_N (sizeof(carriers) / sizeof(*carriers))
-
-/* Is `word` among `words`, with blanks between them? */
-static bool is_among(const char *words, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (const char *at = words; len && (at = strstr(at, word)); at += len)
-		if ((at == words || at[-1] == ' ') && (!at[len] || at[len] == ' '))
-			return true;
-	return false;
-}
 
 static const struct carrier *find_carrier(const char *name)
 {
@@ -665,7 +665,8 @@ static void judge_call(struct ews_guard_verdict *out, const struct ews_guard_lin
 	}
 }
 
-static void judge_carrier(struct ews_guard_verdict *out, struct ews_guard_line *line, const struct carrier *carrier)
+/* Gives whether it carries a command here: with none of its verbs the program may be something else, too. */
+static bool judge_carrier(struct ews_guard_verdict *out, struct ews_guard_line *line, const struct carrier *carrier)
 {
 	bool may_have_text = !strcmp(ews_path_base(line->argv[0]), "entr");
 	char *const *at;
@@ -678,10 +679,11 @@ static void judge_carrier(struct ews_guard_verdict *out, struct ews_guard_line *
 		judge_call(out, line, carrier);
 	at = find_carried(carrier, line->argv + 1);
 	if (!*at)
-		return;
+		return false;
 	line->argv = at;
 	line->has_tail |= carrier->adds && !has_word(at, "{}");
 	ews_guard_judge_line(out, line);
+	return true;
 }
 
 /* The commands of tmux that give something to a shell, and their options that have a value. */
@@ -795,7 +797,7 @@ bool ews_guard_judge_wrapper(struct ews_guard_verdict *out, struct ews_guard_lin
 	if (runner)
 		judge_runner(out, line, runner);
 	else if (carrier)
-		judge_carrier(out, line, carrier);
+		return judge_carrier(out, line, carrier);
 	else if (ews_guard_is_called(program, taking_texts))
 		judge_texts(out, line);
 	else if (ews_guard_is_called(program, shells))
