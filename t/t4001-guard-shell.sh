@@ -413,4 +413,30 @@ test_expect_success 'P6: a command behind setarch, a lock or bun, and one of sed
 	EOF2
 '
 
+test_expect_success 'P6: ids that git prints may be several words, and a variable is set in more ways than one' '
+	rm -rf copy && cp -a project copy && (cd copy && echo x >a.b && git config $(git rev-parse a.b b) && test "$(git config a.b)" = b) >out 2>&1 &&
+	judged 1 <<-\EOF && judged 0 <<-\EOF2
+	git config $(git rev-parse a.b b)
+	x=$(git rev-parse a.b b); git config $x
+	x=status; printf -vx commit; git $x
+	x=status; read -ax <<< commit; git $x
+	x=status; read x[0] <<< commit; git $x
+	x=status; printf -v "x[0]" commit; git $x
+	x=status; declare -n y=x; y=commit; git $x
+	x=status; command . ./f; git $x
+	x=status; builtin source ./f; git $x
+	x=status; declare IFS=t; git log $x
+	printf -vGIT_DIR /x; git log
+	EOF
+	git config "$(git rev-parse HEAD)"
+	git log $(git rev-list --max-parents=0 HEAD)..HEAD
+	git cat-file -t $(git rev-parse HEAD)
+	git branch --contains $(git rev-parse HEAD)
+	n=5; git log -n $n --oneline
+	x=HEAD; printf -v y %s b; read -r z; local w=b; git log $x
+	x=HEAD; command -v git; export PATH=$PATH:/x; git log $x
+	T=$(mktemp -d); git log > $T/x
+	EOF2
+'
+
 test_done

@@ -111,7 +111,8 @@ static bool names_git_dir(const struct text *t, const struct ews_shell_word *wor
 static void add_arguments(struct ews_strv *out, const struct text *t, const struct ews_shell_word *word, bool is_path)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	bool can_split = ews_guard_word_add(&text, t->shell, t->at, word);
+	bool can_be_many = false;
+	bool can_split = ews_guard_word_add(&text, &can_be_many, t->shell, t->at, word);
 	size_t from = word->gaps_n ? word->gaps->at : 0;
 
 	/* a text for a shell is none; what stands before the path may be an option that has it for a value */
@@ -122,7 +123,7 @@ static void add_arguments(struct ews_strv *out, const struct text *t, const stru
 		ews_strv_add(out, text.ptr);
 	if (can_split)
 		ews_strv_add(out, EWS_GUARD_HOLE);
-	else if (word->can_be_many)
+	else if (can_be_many)
 		ews_strv_add(out, text.ptr);
 }
 
@@ -177,7 +178,7 @@ static void take_loop(struct text *t, const struct ews_shell_command *command)
 	for (size_t i = 1; i < command->words_n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
-		(void)ews_guard_word_add(&text, t->shell, t->at, &command->words[i]);
+		(void)ews_guard_word_add(&text, NULL, t->shell, t->at, &command->words[i]);
 		is_git_dir = is_git_dir || names_git_dir(t, &command->words[i], text.ptr);
 	}
 	take_path(t, command->words->text, is_git_dir);
@@ -190,7 +191,7 @@ static void take_assignments(struct text *t, const struct ews_shell_command *com
 		const struct ews_shell_assignment *set = &command->assignments[i];
 		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
-		(void)ews_guard_word_add(&text, t->shell, t->at, &set->value);
+		(void)ews_guard_word_add(&text, NULL, t->shell, t->at, &set->value);
 		if (set->is_part)
 			ews_buf_adds(&text, EWS_GUARD_HOLE);
 		take_assignment(t, set->name, &set->value, text.ptr);
@@ -206,11 +207,14 @@ static void take_names(struct text *t, const struct ews_shell_command *command, 
 		const struct ews_shell_word *word = &command->words[i];
 		const struct ews_shell_gap *gap = word->gaps_n ? word->gaps : NULL;
 		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+		char *name, *value;
+		bool is_part, has_value;
 		size_t len;
 
-		(void)ews_guard_word_add(&text, t->shell, t->at, word);
-		len = strcspn(text.ptr, "=");
-		if (memmem(text.ptr, len, EWS_GUARD_HOLE, strlen(EWS_GUARD_HOLE))) {
+		(void)ews_guard_word_add(&text, NULL, t->shell, t->at, word);
+		name = text.ptr + (ews_str_begins(text.ptr, "-v") ? 2 : 0); /* of printf */
+		len = strcspn(name, "=[+");
+		if (memmem(name, len, EWS_GUARD_HOLE, strlen(EWS_GUARD_HOLE))) {
 			if (!has_prompts)
 				alter(t, word->source);
 			continue;
@@ -219,11 +223,15 @@ static void take_names(struct text *t, const struct ews_shell_command *command, 
 		if (gap && gap->at == 5 && gap->name && !strcmp(gap->name, "PATH") &&
 		    ews_str_begins(word->text, "PATH=") && (!word->text[5] || word->text[5] == ':'))
 			continue;
-		if (text.ptr[len]) {
-			text.ptr[len++] = '\0';
-			take_path(t, text.ptr, names_git_dir(t, word, text.ptr + len));
-		}
-		take_assignment(t, text.ptr, NULL, text.ptr + len);
+		is_part = name[len] && name[len] != '=';
+		value = name + len + strcspn(name + len, "=");
+		has_value = *value == '=';
+		value += has_value;
+		if (name[len])
+			name[len] = '\0';
+		if (has_value)
+			take_path(t, name, names_git_dir(t, word, value));
+		take_assignment(t, name, NULL, is_part ? EWS_GUARD_HOLE : value);
 	}
 }
 
@@ -242,7 +250,7 @@ static bool are_paths(const struct text *t, const struct ews_shell_command *comm
 	for (size_t i = 0; has_git_dir && i < command->words_n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
-		(void)ews_guard_word_add(&text, t->shell, t->at, &command->words[i]);
+		(void)ews_guard_word_add(&text, NULL, t->shell, t->at, &command->words[i]);
 		has_git_dir = !is_git_name(ews_path_base(text.ptr)) && strcmp(text.ptr, "=git") != 0;
 	}
 	return has_git_dir;
@@ -287,7 +295,7 @@ static char *input_of(const struct text *t, const struct ews_shell_command *comm
 			input = &at->target;
 	if (!input)
 		return NULL;
-	(void)ews_guard_word_add(&text, t->shell, t->at, input);
+	(void)ews_guard_word_add(&text, NULL, t->shell, t->at, input);
 	return ews_buf_steal(&text);
 }
 
@@ -341,7 +349,7 @@ static void judge_redirects(struct ews_guard_verdict *out, const struct text *t,
 
 		if (!ews_shell_redirect_writes(at))
 			continue;
-		(void)ews_guard_word_add(&text, t->shell, t->at, &at->target);
+		(void)ews_guard_word_add(&text, NULL, t->shell, t->at, &at->target);
 		if (is_descriptor(at, text.ptr))
 			continue;
 		if (names_git_dir(t, &at->target, text.ptr) || (t->place.git_depth && *text.ptr != '/'))
@@ -364,7 +372,7 @@ static void judge_words_as_text(struct ews_guard_verdict *out, struct text *t,
 	EWS_CLEANUP(shell) struct ews_shell shell = EWS_SHELL_INIT;
 
 	for (size_t i = from; i < to && i < command->words_n; i++) {
-		(void)ews_guard_word_add(&text, t->shell, t->at, &command->words[i]);
+		(void)ews_guard_word_add(&text, NULL, t->shell, t->at, &command->words[i]);
 		ews_buf_addc(&text, ' ');
 		if (!strstr(text.ptr, EWS_GUARD_HOLE))
 			continue;
@@ -442,7 +450,7 @@ static bool judge_builtin(struct ews_guard_verdict *out, struct text *t, const s
 
 	if (ews_str_is_any(name, naming) || ews_str_is_any(name, reading)) {
 		take_names(t, command, ews_str_is_any(name, reading));
-	} else if (!strcmp(name, "printf") && command->words_n > 2 && !strcmp(command->words[1].text, "-v")) {
+	} else if (!strcmp(name, "printf") && command->words_n > 2 && ews_str_begins(command->words[1].text, "-v")) {
 		take_names(t, command, true);
 	} else if (!strcmp(name, "eval")) {
 		judge_words_as_text(out, t, command, 1, command->words_n);
@@ -455,7 +463,7 @@ static bool judge_builtin(struct ews_guard_verdict *out, struct text *t, const s
 	} else if (!strcmp(name, "cd") || !strcmp(name, "pushd")) {
 		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
-		(void)ews_guard_word_add(&text, t->shell, t->at, last);
+		(void)ews_guard_word_add(&text, NULL, t->shell, t->at, last);
 		if (command->subshell_end && command->subshell_end != t->place_end) {
 			t->outside = t->place;
 			t->place_end = command->subshell_end;
@@ -490,7 +498,8 @@ static void judge_named(struct ews_guard_verdict *out, struct text *t, const str
 	EWS_CLEANUP(free) char *altered = *t->altered ? ews_strdup(*t->altered) : NULL;
 	struct ews_shell_command rest = *command;
 	struct text own = *t;
-	bool can_split = ews_guard_word_add(&name, t->shell, t->at, command->words) || command->words->can_be_many;
+	bool can_be_many = false;
+	bool can_split = ews_guard_word_add(&name, &can_be_many, t->shell, t->at, command->words) || can_be_many;
 	const char *known = known_name(name.ptr, can_split);
 	bool is_path = known && are_paths(t, command);
 

@@ -38,7 +38,7 @@ static bool is_id_option(const char *verb, const char *word)
 
 /*
  * Does the command print ids of commits and nothing else? A word that git does
- * not know is printed by rev-parse as it is: it is no option, and in one piece.
+ * not know is printed by rev-parse as it is: it is no option, and in one piece, of which there may be several.
  */
 static bool prints_ids(const struct ews_shell_command *command)
 {
@@ -110,15 +110,29 @@ static bool is_in_one_piece(const char *value)
 static bool may_set(const struct ews_shell_command *command, const char *name)
 {
 	static const char *const opaque[] = { "eval", ".", "source", NULL };
-	size_t len = strlen(name);
+	static const char *const passing[] = { "command", "builtin", "--", "-p", NULL };
+	static const char *const naming[] = { "declare", "typeset", "local", NULL };
+	static const char *const gluing[] = { "printf", "read", NULL }; /* "-vname" */
+	size_t len = strlen(name), first = 0;
+	bool is_glued;
 
+	while (first + 1 < command->words_n && ews_str_is_any(command->words[first].text, passing))
+		first++;
+	is_glued = command->words_n && ews_str_is_any(command->words[first].text, gluing);
 	for (size_t i = 0; i < command->words_n; i++) {
 		const struct ews_shell_word *word = &command->words[i];
-		const char *in_braces = strstr(word->source, "${");
+		const char *in_braces = strstr(word->source, "${"), *end;
 
-		if (!i && ews_str_is_any(word->text, opaque))
+		if (i == first && ews_str_is_any(word->text, opaque))
 			return true;
-		if (i && !strncmp(word->text, name, len) && (!word->text[len] || word->text[len] == '='))
+		/* with -n a name stands for another */
+		if (i > first && ews_str_is_any(command->words[first].text, naming) && *word->text == '-' &&
+		    strchr(word->text, 'n'))
+			return true;
+		/* "name", "name=...", "name+=...", "name[..." */
+		end = word->text + strcspn(word->text, "=[+");
+		if (i && (size_t)(end - word->text) >= len && !strncmp(end - len, name, len) &&
+		    (end - len == word->text || (is_glued && *word->text == '-')))
 			return true;
 		for (; in_braces; in_braces = strstr(in_braces + 2, "${"))
 			if (!strncmp(in_braces + 2, name, len) && strchr(":=", in_braces[2 + len]))
@@ -151,8 +165,12 @@ static void add_loop_value(struct ews_buf *out, const struct ews_shell *shell, c
 		ews_buf_adds(out, EWS_GUARD_HOLE);
 }
 
-/* Add the value of the variable `name` where the command `at` uses it; a hole and `can_split` when that can't be told. */
-static void add_value(struct ews_buf *out, const struct ews_shell *shell, size_t at, const char *name, bool *can_split)
+/*
+ * Add the value of the variable `name` where the command `at` uses it; a hole and `can_split` when that can't be told. What may be
+ * several words that begin alike has `can_be_many`.
+ */
+static void add_value(struct ews_buf *out, const struct ews_shell *shell, size_t at, const char *name,
+		      bool *can_split, bool *can_be_many)
 {
 	static const char *const directories[] = { "HOME",          "PWD",         "OLDPWD", "TMPDIR",
 						   "EWS_WORKSPACE", "EWS_PROJECT", NULL };
@@ -178,7 +196,8 @@ static void add_value(struct ews_buf *out, const struct ews_shell *shell, size_t
 			if (i < at)
 				value = &set->value;
 		}
-		is_clear = is_clear && (command->kind != EWS_SHELL_COMMAND || !may_set(command, name));
+		is_clear = is_clear && (command->kind != EWS_SHELL_COMMAND ||
+					(!may_set(command, name) && !may_set(command, "IFS")));
 	}
 	if (is_clear && loop && !value) {
 		add_loop_value(out, shell, loop, can_split);
@@ -188,6 +207,7 @@ static void add_value(struct ews_buf *out, const struct ews_shell *shell, size_t
 	} else if (is_clear && !loop && value && value->gaps_n == 1 && !*value->text &&
 		   known_output(shell, value->gaps)) {
 		ews_buf_addf(out, "%s" EWS_GUARD_HOLE, known_output(shell, value->gaps));
+		*can_be_many = true;
 	} else {
 		/* what the environment says of a directory is a path */
 		if (is_clear && !loop && !value && ews_str_is_any(name, directories))
@@ -199,17 +219,22 @@ static void add_value(struct ews_buf *out, const struct ews_shell *shell, size_t
 	}
 }
 
-/* Add what comes in at `gap`. Gives whether it may make several words of one. */
-static bool add_gap(struct ews_buf *out, const struct ews_shell *shell, size_t at, const struct ews_shell_gap *gap)
+/* Add what comes in at `gap`. Gives whether it may make several words of one; of ids and the like it may make as many. */
+static bool add_gap(struct ews_buf *out, const struct ews_shell *shell, size_t at, const struct ews_shell_gap *gap,
+		    bool *can_be_many)
 {
 	bool can_split = false;
 
 	if (gap->name) {
-		add_value(out, shell, at, gap->name, &can_split);
+		bool many = false;
+
+		add_value(out, shell, at, gap->name, &can_split, &many);
+		*can_be_many |= many && !gap->is_quoted;
 		return can_split && !gap->is_quoted;
 	}
 	if (known_output(shell, gap)) {
 		ews_buf_addf(out, "%s" EWS_GUARD_HOLE, known_output(shell, gap));
+		*can_be_many |= !gap->is_quoted;
 		return false;
 	}
 	/* what bash puts there names the pipe */
@@ -229,10 +254,10 @@ static bool is_temporary(const struct ews_shell_word *word)
 	return word->gaps_n && !word->gaps->at && ews_str_begins(at, place) && strchr("/\"", at[strlen(place)]);
 }
 
-bool ews_guard_word_add(struct ews_buf *out, const struct ews_shell *shell, size_t at,
+bool ews_guard_word_add(struct ews_buf *out, bool *can_be_many, const struct ews_shell *shell, size_t at,
 			const struct ews_shell_word *word)
 {
-	bool can_split = false;
+	bool can_split = false, many = word->can_be_many;
 	size_t done = 0, i;
 
 	/* a pattern, braces or a tilde that comes before all gaps */
@@ -246,8 +271,10 @@ bool ews_guard_word_add(struct ews_buf *out, const struct ews_shell *shell, size
 	for (i = 0; i < word->gaps_n; i++) {
 		ews_buf_add(out, word->text + done, word->gaps[i].at - done);
 		done = word->gaps[i].at;
-		can_split |= add_gap(out, shell, at, &word->gaps[i]);
+		can_split |= add_gap(out, shell, at, &word->gaps[i], &many);
 	}
 	ews_buf_adds(out, word->text + done);
+	if (can_be_many)
+		*can_be_many = many;
 	return can_split && word->can_split;
 }

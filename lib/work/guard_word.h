@@ -18,9 +18,9 @@
 
 /*
  * Add the text of `word`, which stands in the command `at`, with values and holes (EWS_GUARD_HOLE) in it. Gives whether
- * it may become several words that begin with anything.
+ * it may become several words that begin with anything; whether these begin all as it does goes to `can_be_many`, if not NULL.
  */
-bool ews_guard_word_add(struct ews_buf *out, const struct ews_shell *shell, size_t at,
+bool ews_guard_word_add(struct ews_buf *out, bool *can_be_many, const struct ews_shell *shell, size_t at,
 			const struct ews_shell_word *word);
 
 #endif
