@@ -439,4 +439,23 @@ test_expect_success 'P6: ids that git prints may be several words, and a variabl
 	EOF2
 '
 
+test_expect_success 'P6: a regular expression of find stands for a .git, too' '
+	text="find . -regex \".*/\\.git/.*\" -delete" && rm -rf copy && cp -a project copy && (cd copy && sh -c "$text") >out 2>&1 && test_path_is_missing copy/.git/HEAD &&
+	test_expect_code 1 git ews guard check -q --shell "$text" && judged 1 <<-\EOF && judged 0 <<-\EOF2
+	find . -regex ".*/[.]git/.*" -delete
+	find . -regextype posix-extended -regex ".*/\.git(/.*)?" -delete
+	find . -regex "\./\.git/hooks/.*" -exec chmod 644 {} +
+	find . -iregex ".*/\.GIT/.*" -delete
+	find . -type f -regex "\./\..*" -delete
+	EOF
+	find . -regex ".*\.\(o\|pyc\)" -delete
+	find . -regex ".*/\.gitignore" -exec chmod 644 {} +
+	find . -regex ".*" -name "*.o" -delete
+	find . -type f ! -regex ".*/\.git/.*" -exec chmod 644 {} +
+	find . -type f -not -regex ".*/\.git\(/.*\)?" -exec chmod 644 {} +
+	find . -regex ".*/\.git" -prune -o -type f -exec chmod 644 {} +
+	find . -regex ".*/\.git/.*" -print
+	EOF2
+'
+
 test_done

@@ -6,6 +6,7 @@
 #include "work/guard_wrap.h"
 
 #include <fnmatch.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -370,12 +371,50 @@ static bool is_pruned(const struct search *search, char *const *at)
 	return is;
 }
 
+/* Does a regular expression, in one of the two grammars that find may be told, fit the whole path? */
+static bool fits(const char *pattern, const char *path, int flags)
+{
+	EWS_CLEANUP(free)
+	char *basic = ews_strfmt("^\\(%s\\)$", pattern),
+	     *extended = ews_strfmt("^(%s)$", pattern);
+	bool does = false;
+	regex_t regex;
+
+	for (int kind = 0; kind < 2; kind++) {
+		if (regcomp(&regex, kind ? extended : basic, (kind ? REG_EXTENDED : 0) | REG_NOSUB | flags) != 0)
+			continue;
+		does = does || regexec(&regex, path, 0, NULL, 0) == 0;
+		regfree(&regex);
+	}
+	return does;
+}
+
+/* Does it fit what is in a ".git", and not the same without the dot, as one does that fits every name? */
+static bool fits_git(const char *pattern, int flags)
+{
+	static const struct {
+		const char *path, *other;
+	} pairs[] = { { "./.git", "./git" },
+		      { "./.git/x", "./git/x" },
+		      { "./x/.git", "./x/git" },
+		      { "./x/.git/x/y", "./x/git/x/y" },
+		      { "./.git/config", "./git/config" },
+		      { "./.git/HEAD", "./git/HEAD" },
+		      { "./.git/hooks/x", "./git/hooks/x" } };
+
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++)
+		if (fits(pattern, pairs[i].path, flags) && !fits(pattern, pairs[i].other, flags))
+			return true;
+	return false;
+}
+
 /* Does a name that is left out take all below it along? A name alone stands for the directory, which is gone through all the same. */
-static bool is_all_below(const struct search *search, const char *pattern)
+static bool is_all_below(const struct search *search, const char *test, const char *pattern)
 {
 	size_t len = strlen(pattern);
 
-	return search->is_shallow || (len && pattern[len - 1] == '*');
+	return search->is_shallow || (len && pattern[len - 1] == '*') ||
+	       (strstr(test, "regex") && fits(pattern, "./.git/x/y", 0));
 }
 
 /* Does the pattern of the test `test` stand for a ".git", and not for every name? */
@@ -385,7 +424,7 @@ static bool asks_for_git(const char *test, const char *pattern)
 	bool is_pattern = !strstr(test, "regex");
 	size_t len;
 
-	if (ews_guard_is_git_path(pattern))
+	if (ews_guard_is_git_path(pattern) || (!is_pattern && fits_git(pattern, flags ? REG_ICASE : 0)))
 		return true;
 	for (; is_pattern && *pattern; pattern += len + (pattern[len] == '/')) {
 		EWS_CLEANUP(free) char *name = ews_strndup(pattern, len = strcspn(pattern, "/"));
@@ -419,7 +458,7 @@ static char *const *read_test(struct search *search, char *const *at)
 	else if (!is_compared && !search->git_dir &&
 		 (has_name ? asks_for_git(*at, at[1]) : ews_guard_may_be_git_path(*at)) &&
 		 !(has_name &&
-		   ((is_negated(search) && is_all_below(search, at[1]) && !has_alternative(search, at + 2)) ||
+		   ((is_negated(search) && is_all_below(search, *at, at[1]) && !has_alternative(search, at + 2)) ||
 		    is_pruned(search, at + 2))))
 		search->git_dir = at[has_name];
 	search->not_next = false;
