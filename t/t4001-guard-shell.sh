@@ -458,4 +458,31 @@ test_expect_success 'P6: a regular expression of find stands for a .git, too' '
 	EOF2
 '
 
+test_expect_success 'P6: from a directory in a .git, a name is in there wherever it is glued to' '
+	judged 1 <<-\EOF && judged 0 <<-\EOF2
+	cd .git; dd if=x of=HEAD
+	cd .git; cp -thooks /x
+	cd .git; cp --target-directory=hooks /x
+	cd .git; sort -oHEAD x
+	cd .git; curl --output=HEAD u
+	cd .git; tar -Chooks -xf /x
+	cd .git; sed -n "w HEAD" x
+	cd .git; awk "{print > \"HEAD\"}" x
+	cd .git; rm -rf "$PWD"/hooks
+	cd .git; echo x >"$PWD"/HEAD
+	cd .git; find . -type f -print0 | xargs -0 rm
+	cd .git; rm -rf hooks
+	EOF
+	cd .git; dd if=HEAD of=/tmp/x
+	cd .git; cp -t/tmp HEAD
+	cd .git; cp HEAD /tmp/x; cat "$PWD"/HEAD
+	cd .git; sort -o/tmp/x packed-refs
+	cd .git; curl -o - u; wget -O - u
+	cd .git; tar -cf /tmp/x.tar hooks
+	cd .git; sed -n "1p;w /tmp/x" HEAD; awk "{print \$1}" HEAD; python3 -c "print(1)"
+	cd .git; find . -type f -print0 | xargs -0 wc -l
+	cd .git; cd ..; rm -rf "$PWD"/build
+	EOF2
+'
+
 test_done

@@ -114,13 +114,6 @@ unsigned ews_guard_git_depth(const char *path, unsigned depth)
 	return depth;
 }
 
-void ews_guard_add_placed(struct ews_strv *out, char *const *argv)
-{
-	ews_strv_add(out, *argv);
-	for (argv++; *argv; argv++)
-		ews_strv_addf(out, "%s%s", **argv == '-' || **argv == '/' ? "" : ".git/", *argv);
-}
-
 void ews_guard_block_git_path(struct ews_guard_verdict *out, const char *path)
 {
 	ews_guard_block(out, EWS_GUARD_DESTRUCTIVE, "reading is allowed; git's own commands tell what is in there",
@@ -249,22 +242,28 @@ bool ews_guard_may_be_git_path(const char *path)
 	return may_stand_for_git(pattern);
 }
 
-static void judge_path(struct ews_guard_verdict *out, const char *path)
+/* What is judged, and from where. */
+struct judging {
+	struct ews_guard_verdict *out;
+	bool is_inside; /* in a ".git": what is not absolute is in it */
+};
+
+static void judge_path(const struct judging *j, const char *path)
 {
-	if (ews_guard_may_be_git_path(path))
-		ews_guard_block_git_path(out, path);
+	if (ews_guard_may_be_git_path(path) || (j->is_inside && *path != '/' && strcmp(path, "-") != 0))
+		ews_guard_block_git_path(j->out, path);
 }
 
 /* Block when any of the words at `argv` that is no option is a path in a ".git". */
-static void judge_paths(struct ews_guard_verdict *out, char *const *argv)
+static void judge_paths(const struct judging *j, char *const *argv)
 {
 	for (; *argv; argv++)
 		if (**argv != '-')
-			judge_path(out, *argv);
+			judge_path(j, *argv);
 }
 
 /* The same for sed, whose first word is no path where no option has what it shall do. */
-static void judge_sed(struct ews_guard_verdict *out, char *const *argv)
+static void judge_sed(const struct judging *j, char *const *argv)
 {
 	static const char *const options[] = { "-e", "-f", "--expression", "--file", NULL };
 	bool has_script = false;
@@ -276,14 +275,14 @@ static void judge_sed(struct ews_guard_verdict *out, char *const *argv)
 		if (has_value && argv[1])
 			argv++;
 		else if (**argv != '-' && has_script)
-			judge_path(out, *argv);
+			judge_path(j, *argv);
 		else if (**argv != '-')
 			has_script = true;
 	}
 }
 
 /* What a row says is written to: options may stand behind the words. */
-static void judge_writer(struct ews_guard_verdict *out, const struct ews_guard_row *row, char *const *argv)
+static void judge_writer(const struct judging *j, const struct ews_guard_row *row, char *const *argv)
 {
 	EWS_CLEANUP(strv) struct ews_strv words = EWS_STRV_INIT;
 	struct ews_guard_option option = { .names = NULL };
@@ -306,14 +305,14 @@ static void judge_writer(struct ews_guard_verdict *out, const struct ews_guard_r
 		if (option.mark == '+')
 			written = ALL;
 		else if (option.mark && value)
-			judge_path(out, value);
+			judge_path(j, value);
 		if (option.mark == '!' && written == LAST)
 			written = NONE;
 	}
 	if (written == ALL)
-		judge_paths(out, words.items);
+		judge_paths(j, words.items);
 	else if (written == LAST && words.n)
-		judge_path(out, words.items[words.n - 1]);
+		judge_path(j, words.items[words.n - 1]);
 }
 
 /* Is the option `letter` among the options, alone or with others, or with a value behind it? */
@@ -334,7 +333,7 @@ static bool has_beginning(char *const *argv, const char *beginning)
 }
 
 /* The same for what the option "-<letter>" or `name` says. */
-static void judge_option(struct ews_guard_verdict *out, char *const *argv, char letter, const char *name)
+static void judge_option(const struct judging *j, char *const *argv, char letter, const char *name)
 {
 	for (argv++; *argv; argv++) {
 		const char *at = (*argv)[0] == '-' && (*argv)[1] != '-' ? strchr(*argv, letter) : NULL;
@@ -345,12 +344,12 @@ static void judge_option(struct ews_guard_verdict *out, char *const *argv, char 
 		else if ((at || !strcmp(*argv, name)) && !path)
 			path = argv[1];
 		if (path)
-			judge_path(out, path);
+			judge_path(j, path);
 	}
 }
 
 /* tar writes what it takes out below the directories that it is told, and what it makes where -f says. */
-static void judge_tar(struct ews_guard_verdict *out, char *const *argv)
+static void judge_tar(const struct judging *j, char *const *argv)
 {
 	const char *first = argv[1] ? argv[1] : "";
 	bool has_letters = *first && *first != '-'; /* as in "tar xf" */
@@ -363,14 +362,14 @@ static void judge_tar(struct ews_guard_verdict *out, char *const *argv)
 			if (!strcmp(*at, "--exclude") && at[1])
 				at++;
 			else if (**at != '-')
-				judge_path(out, *at);
+				judge_path(j, *at);
 		}
-		judge_option(out, argv, 'C', "--directory");
-		judge_option(out, argv, 'C', "--one-top-level");
+		judge_option(j, argv, 'C', "--directory");
+		judge_option(j, argv, 'C', "--one-top-level");
 	} else if (!lists) {
-		judge_option(out, argv, 'f', "--file");
+		judge_option(j, argv, 'f', "--file");
 		if (has_letters && strchr(first, 'f') && argv[2])
-			judge_path(out, argv[2]);
+			judge_path(j, argv[2]);
 	}
 }
 
@@ -383,20 +382,20 @@ static const struct ews_guard_row *find_writer(const char *program)
 }
 
 /* The same for perl and ruby, of which the word behind "-...e" is a text. */
-static void judge_edited(struct ews_guard_verdict *out, char *const *argv)
+static void judge_edited(const struct judging *j, char *const *argv)
 {
 	for (argv++; *argv; argv++) {
 		size_t len = strlen(*argv);
 
 		if (**argv != '-')
-			judge_path(out, *argv);
+			judge_path(j, *argv);
 		else if (len > 1 && (*argv)[1] != '-' && strchr("eE", (*argv)[len - 1]) && argv[1])
 			argv++;
 	}
 }
 
 /* gawk writes its input files anew with this extension; its program is the first word where no option has one. */
-static void judge_awk(struct ews_guard_verdict *out, char *const *argv)
+static void judge_awk(const struct judging *j, char *const *argv)
 {
 	static const struct ews_guard_row row = {
 		"awk", "F|field-separator= v|assign= i|include= l|load= +e|source= +f|file= +E|exec=",
@@ -419,35 +418,36 @@ static void judge_awk(struct ews_guard_verdict *out, char *const *argv)
 	argv += *argv && !strcmp(*argv, "--");
 	argv += *argv && !has_program;
 	if (is_in_place)
-		judge_paths(out, argv);
+		judge_paths(j, argv);
 }
 
-void ews_guard_judge_files(struct ews_guard_verdict *out, char *const *argv)
+void ews_guard_judge_files(struct ews_guard_verdict *out, char *const *argv, bool is_inside)
 {
+	const struct judging now = { out, is_inside }, *j = &now;
 	static const char *const awks[] = { "awk", "gawk", NULL };
 	static const char *const editing[] = { "perl", "ruby", NULL };
 	const struct ews_guard_row *writer = find_writer(argv[0]);
 
 	if (writer)
-		judge_writer(out, writer, argv);
+		judge_writer(j, writer, argv);
 	else if (is_called(argv[0], "sed") && (has_letter(argv, 'i') || has_beginning(argv, "--in-place")))
-		judge_sed(out, argv);
+		judge_sed(j, argv);
 	else if (ews_guard_is_called(argv[0], editing) && has_letter(argv, 'i'))
-		judge_edited(out, argv);
+		judge_edited(j, argv);
 	else if (ews_guard_is_called(argv[0], awks))
-		judge_awk(out, argv);
+		judge_awk(j, argv);
 	else if (is_called(argv[0], "curl"))
-		judge_option(out, argv, 'o', "--output");
+		judge_option(j, argv, 'o', "--output");
 	else if (is_called(argv[0], "wget"))
-		judge_option(out, argv, 'O', "--output-document");
+		judge_option(j, argv, 'O', "--output-document");
 	else if (ews_guard_is_called(argv[0], archiving))
-		judge_tar(out, argv);
+		judge_tar(j, argv);
 	else if (is_called(argv[0], "unzip"))
-		judge_option(out, argv, 'd', "--");
+		judge_option(j, argv, 'd', "--");
 	else if (is_called(argv[0], "cpio") && (has_letter(argv, 'i') || has_beginning(argv, "--extract")))
-		judge_option(out, argv, 'D', "--directory");
+		judge_option(j, argv, 'D', "--directory");
 	else if (is_called(argv[0], "dd"))
 		for (char *const *at = argv + 1; *at; at++)
 			if (ews_str_begins(*at, "of="))
-				judge_path(out, *at + strlen("of="));
+				judge_path(j, *at + strlen("of="));
 }

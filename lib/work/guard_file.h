@@ -25,9 +25,7 @@ void ews_guard_block_git_path(struct ews_guard_verdict *out, const char *path);
 /* May git's output go there? No file of a workspace is meant: a device, or what lies where temporary files do. */
 bool ews_guard_is_scratch(const char *path);
 
-/* Add the words of `argv` as paths from where one is who is deep in a ".git": those that are not absolute are in it. */
-void ews_guard_add_placed(struct ews_strv *out, char *const *argv);
-/* Judge a program that is not git and runs no other: does it plainly write into a ".git"? */
-void ews_guard_judge_files(struct ews_guard_verdict *out, char *const *argv);
+/* Judge a program that is not git and runs no other: does it plainly write into a ".git", in which it may itself be (`is_inside`)? */
+void ews_guard_judge_files(struct ews_guard_verdict *out, char *const *argv, bool is_inside);
 
 #endif

@@ -24,7 +24,8 @@ struct interpreter {
 	const char *values; /* letters of options that have another value */
 	const char *attached; /* letters of options that take what is behind them in the same word, if anything */
 	const char *long_texts; /* names of options that have a text, after two dashes */
-	bool (*reaches_git)(const char *text); /* may a text that names git do something with it? NULL: any may */
+	bool (*reaches_git)(const char *text,
+			    bool is_inside); /* may a text that names git do something with it? NULL: any may */
 	bool is_first_word; /* the text is the first word, where no option has one */
 	bool is_terse; /* names may follow its commands without a blank */
 };
@@ -61,15 +62,21 @@ static bool names_git(const char *text)
 	return false;
 }
 
+/* Is the file in a ".git", in which the program may itself be? */
+static bool is_in_git(const char *name, bool is_inside)
+{
+	return ews_guard_is_git_path(name) || (is_inside && *name && *name != '/');
+}
+
 /* awk: a name in quotes behind ">". */
-static bool writes_from_awk(const char *text)
+static bool writes_from_awk(const char *text, bool is_inside)
 {
 	for (const char *at = text; (at = strchr(at, '>'));) {
 		at += strspn(at, "> \t(");
 		if (*at == '"') {
 			EWS_CLEANUP(free) char *name = ews_strndup(at + 1, strcspn(at + 1, "\""));
 
-			if (ews_guard_is_git_path(name))
+			if (is_in_git(name, is_inside))
 				return true;
 		}
 	}
@@ -77,9 +84,9 @@ static bool writes_from_awk(const char *text)
 }
 
 /* awk: also system(), and pipes to and from commands. "|" in a pattern has neither blanks nor quotes beside it. */
-static bool reaches_from_awk(const char *text)
+static bool reaches_from_awk(const char *text, bool is_inside)
 {
-	if (strstr(text, "system") || strstr(text, "getline") || writes_from_awk(text))
+	if (strstr(text, "system") || strstr(text, "getline") || writes_from_awk(text, is_inside))
 		return true;
 	for (const char *at = text; (at = strchr(at, '|')); at++) {
 		if (at[1] == '|') {
@@ -101,17 +108,17 @@ static const char *behind(const char *at, char end)
 }
 
 /* The names that sed's `w` and `W`, and the flag `w` of `s`, have reach to the end of the line. */
-static bool names_git_path(const char *text)
+static bool names_git_path(const char *text, bool is_inside)
 {
 	EWS_CLEANUP(free) char *name = NULL;
 
 	text += strspn(text, " \t");
 	name = ews_strndup(text, strcspn(text, "\n"));
-	return ews_guard_is_git_path(name);
+	return is_in_git(name, is_inside);
 }
 
 /* sed: the command `e`, and that flag of `s`; and what writes a file. */
-static bool reaches_from_sed(const char *text)
+static bool reaches_from_sed(const char *text, bool is_inside)
 {
 	const char *at = text;
 
@@ -130,10 +137,10 @@ static bool reaches_from_sed(const char *text)
 
 			at = behind(behind(at + 2, end), end);
 			flags = strspn(at, "gpiImMe0123456789");
-			if (memchr(at, 'e', flags) || (at[flags] == 'w' && names_git_path(at + flags + 1)))
+			if (memchr(at, 'e', flags) || (at[flags] == 'w' && names_git_path(at + flags + 1, is_inside)))
 				return true;
 			at += at[flags] == 'w' ? strcspn(at, "\n") : flags;
-		} else if ((*at == 'w' || *at == 'W') && names_git_path(at + 1)) {
+		} else if ((*at == 'w' || *at == 'W') && names_git_path(at + 1, is_inside)) {
 			return true;
 		} else if (*at && strchr("aicrRwWbtT:#", *at)) {
 			at += strcspn(at, "\n");
@@ -192,8 +199,10 @@ static bool is_named(const char *base, const char *names)
 static void judge_text(struct ews_guard_verdict *out, const struct ews_guard_line *line,
 		       const struct interpreter *interpreter, const char *text)
 {
-	if ((interpreter->is_terse ? strstr(text, "git") != NULL : names_git(text)) &&
-	    (!interpreter->reaches_git || interpreter->reaches_git(text)))
+	bool is_inside = line->git_depth && interpreter->reaches_git;
+
+	if ((is_inside || (interpreter->is_terse ? strstr(text, "git") != NULL : names_git(text))) &&
+	    (!interpreter->reaches_git || interpreter->reaches_git(text, is_inside)))
 		ews_guard_block(out, EWS_GUARD_UNKNOWN, "run the git command by itself, and hand its output over",
 				"What a program for '%s' does with git can't be read here",
 				ews_path_base(line->argv[0]));
@@ -305,19 +314,17 @@ static bool is_front_end(char *const *argv)
 void ews_guard_judge_program(struct ews_guard_verdict *out, const struct ews_guard_line *line)
 {
 	const char *base = ews_path_base(line->argv[0]);
-	EWS_CLEANUP(strv) struct ews_strv placed = EWS_STRV_INIT;
-	struct ews_guard_line here = *line;
+	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
 
-	if (line->git_depth) {
-		ews_guard_add_placed(&placed, line->argv);
-		here.argv = placed.items;
-	}
+	ews_strv_add_array(&argv, line->argv);
+	if (line->has_tail)
+		ews_strv_add(&argv, EWS_GUARD_HOLE);
 	if (is_front_end(line->argv))
 		ews_guard_block(out, EWS_GUARD_UNKNOWN,
 				"git's own commands show what is there: `git log`, `git diff`",
 				"'%s' runs git itself, where its words can't be seen", base);
 	for (size_t i = 0; i < sizeof(interpreters) / sizeof(*interpreters); i++)
 		if (is_named(base, interpreters[i].names))
-			judge_interpreter(out, &here, &interpreters[i]);
-	ews_guard_judge_files(out, here.argv);
+			judge_interpreter(out, line, &interpreters[i]);
+	ews_guard_judge_files(out, argv.items, line->git_depth);
 }

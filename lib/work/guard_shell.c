@@ -93,6 +93,8 @@ static bool has_git_dir_in_gaps(const struct text *t, const struct ews_shell_wor
 	for (size_t i = 0; i < word->gaps_n; i++) {
 		const struct ews_shell_gap *gap = &word->gaps[i];
 
+		if (gap->name && t->place.git_depth && !strcmp(gap->name, "PWD"))
+			return true;
 		if (gap->name && (ews_strv_has(t->git_dirs, gap->name) || t->git_dirs->n == GIT_DIRS_MAX))
 			return true;
 		if (gap->why == EWS_SHELL_ESCAPES && ews_guard_is_git_path(word->text))

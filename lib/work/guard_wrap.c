@@ -513,7 +513,7 @@ static void judge_find(struct ews_guard_verdict *out, struct ews_guard_line *lin
 				inner.items[i] = ews_strdup(".git");
 			}
 			if (inner.n)
-				ews_guard_judge_files(&probe, inner.items);
+				ews_guard_judge_files(&probe, inner.items, false);
 			changes = changes || probe.is_blocked;
 			search.not_next = false;
 			if (!*at)
