@@ -485,4 +485,13 @@ test_expect_success 'P6: from a directory in a .git, a name is in there wherever
 	EOF2
 '
 
+test_expect_success 'P6: a substitution in braces, which zsh takes for one, makes a text unclear' '
+	judged 1 <<-\EOF && judged 0 <<-\EOF2
+	echo ${$(git push)}
+	echo "${$(git push)}"
+	EOF
+	echo ${$} ${$%1} ${x:-$(git log -1)} ${#x} "$$(git log -1)"
+	EOF2
+'
+
 test_done

@@ -356,6 +356,8 @@ static int read_braces(struct reading *word, enum quoting quoting)
 	c = ews_shell_peek(reader, 0);
 	if (!is_name(c, false) && (!c || !strchr("@*#?-$!", c)))
 		return ews_error(EWS_EUSAGE, "the shell text has a \"${\" without a name");
+	if (c == '$' && ews_shell_peek(reader, 1) == '(')
+		return fail_unclear("\"${$(\"");
 	while (is_name(ews_shell_peek(reader, 0), false)) {
 		ews_buf_addc(&name, ews_shell_peek(reader, 0));
 		ews_shell_skip(reader, 1);
