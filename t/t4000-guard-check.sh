@@ -513,6 +513,7 @@ test_expect_success 'list: a line a command, with conditions' '
 	git ews guard list >list && test_grep "^git rev-parse$" list && test_grep "^git add	only with --dry-run" list &&
 	test_grep "^git branch	.*no further word; but with.* --list" list && test_grep ! "^git commit	" list && test_grep ! "^git commit$" list &&
 	git ews guard list --policy inside >out && test_grep "^git commit$" out && test_grep ! "^git push" out &&
+	test_grep "^git config	never writing with --global --system --file$" out && test_grep "^git archive	never with --remote$" out && test_grep "^git tag$" out &&
 	git ews guard list --json >out && test_json out .schema ews.guard_list/1 && test_json out ".commands[0].subcommand" status
 '
 

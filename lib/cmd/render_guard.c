@@ -47,12 +47,12 @@ void ews_render_verdict_json(cJSON *object, const struct ews_guard_verdict *verd
 static void add_marked(struct ews_buf *out, const struct ews_guard_row *row, char mark, const char *lead)
 {
 	struct ews_guard_option option;
-	const char *at = row->options, *name, *last = NULL;
+	const char *at = row->options ? row->options : "", *name, *last = NULL;
 	size_t len = 0, last_len = 0;
 	bool has_lead = false;
 
 	while ((at = ews_guard_option_next(&option, at))) {
-		if (option.mark != mark)
+		if (option.mark != mark || (mark == '#' && option.check)) /* the value may do no harm */
 			continue;
 		for (name = ews_guard_option_name(&option, NULL, &len); name;
 		     name = ews_guard_option_name(&option, name, &len)) {
@@ -68,8 +68,11 @@ static void add_marked(struct ews_buf *out, const struct ews_guard_row *row, cha
 
 static void add_conditions(struct ews_buf *out, const struct ews_guard_rules *rules, const struct ews_guard_row *row)
 {
-	if (ews_guard_row_is_free(rules, row))
+	if (ews_guard_row_is_free(rules, row)) {
+		add_marked(out, row, '^', "never writing with");
+		add_marked(out, row, '#', "never with");
 		return;
+	}
 	add_marked(out, row, '@', "only with");
 	add_marked(out, row, '!', "never with");
 	if (row->words == EWS_GUARD_ANY || row->words == EWS_GUARD_NEEDS_VERB)
