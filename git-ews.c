@@ -119,7 +119,7 @@ struct globals {
 static int parse_globals(struct globals *out, int argc, char **argv)
 {
 	const struct ews_cmd *verb;
-	int i;
+	int i, rc = 0;
 
 	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
 		const char *home = ews_str_after(argv[i], "--home=");
@@ -138,8 +138,8 @@ static int parse_globals(struct globals *out, int argc, char **argv)
 			i++;
 			if (argv[i - 1][1] == '-')
 				out->ctx.home = argv[i];
-			else if (*argv[i] && chdir(argv[i]) < 0)
-				return ews_error_os("cannot change to '%s'", argv[i]);
+			else if (rc == 0 && *argv[i] && chdir(argv[i]) < 0)
+				rc = ews_error_os("cannot change to '%s'", argv[i]); /* with the status of the verb */
 		} else if (home) {
 			out->ctx.home = home;
 		} else {
@@ -152,6 +152,8 @@ static int parse_globals(struct globals *out, int argc, char **argv)
 		out->ctx.failure_status = RUN_FAILED;
 		ews_alloc_fail_with(RUN_FAILED);
 	}
+	if (rc < 0)
+		return rc;
 	out->ctx.cwd = getcwd(NULL, 0);
 	/* From a directory that is gone one may look at other projects, and a prompt is shown there, too. */
 	if (!out->ctx.cwd && !(errno == ENOENT && (verb == &ews_cmd_status || verb == &ews_cmd_list)))

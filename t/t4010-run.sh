@@ -75,6 +75,7 @@ test_expect_success 'the program is looked for where the command will have its P
 '
 
 test_expect_success 'our own failures: 125' '
+	test_expect_code 125 git ews -C nowhere run -- true 2>err && test_grep "^error: cannot change to .nowhere.: " err && test_expect_code 128 git ews -C nowhere list 2>err &&
 	for line in "" "-- " "--nosuch -- true" "--keep --end -- true" "--guard=x -- true" "--policy=x -- true" "--env x -- true" \
 		"--changes=x -- true" "--timeout=x -- true" "nosuch -- true" "--new=a/b -- true" "--base nosuch -- true" "--guard=strict -- true" \
 		"--method overlay -- true" "--policy=inside --method worktree -- true" "--policy=inside -- true"; do
