@@ -305,4 +305,10 @@ test_expect_success 'a rule for tests that has no kind that there is, or no patt
 	yaml "qe: {artifacts: {tests: [\"** -> foo\"]}}" && git -C project -c ews.artifacts.tests="a -> e2e" ews config get qe.artifacts.tests >out && test_grep "^a -> e2e" out && yaml "qe: {artifacts: {tests: [\"checks/**->integration\", \"*.t  ->  load\", \"!b\"]}}" && start_ws -n ws project even && mkdir "${ws:?}/checks" && echo 1 >"${ws:?}/checks/a" && echo 1 >"${ws:?}/x.t" && git -C project ews artifact collect even --json >out && test_json out ".tests[0].type" test_integration && test_json out ".tests[1].type" test_load && git -C project ews end even && rm project/superqode.yaml
 '
 
+test_expect_success 'the name of a file that settings come from is quoted where a terminal would not show it as it is' '
+	odd=$(printf "x\ny\033[31mz") && test_repo "$odd" && git -C "$odd" config ews.maxFile 5M &&
+	git -C "$odd" ews config get --show-origin ews.maxFile >out && test_line_count = 1 out && test_grep "^\".*x.ny.033.31mz/.git/config\":[0-9]*	5M$" out &&
+	git -C "$odd" ews config get -z --show-origin ews.maxFile >out && tr "\0" "\n" <out >lines && test_line_count = 2 lines
+'
+
 test_done

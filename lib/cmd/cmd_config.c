@@ -63,7 +63,7 @@ static void look(struct values *out, const struct ews_cmd_ctx *ctx, const struct
 static void add_line(struct ews_cmd_ctx *ctx, const struct ews_config_entry *entry, bool with_key, bool with_origin)
 {
 	if (with_origin) {
-		ews_render_origin(&ctx->out, entry);
+		ews_render_origin(&ctx->out, entry, ctx->nul);
 		ews_buf_addc(&ctx->out, '\t');
 	}
 	if (with_key)

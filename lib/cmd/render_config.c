@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/path.h"
 
 static const char *source_word(enum ews_config_source source)
 {
@@ -22,14 +23,16 @@ static const char *source_word(enum ews_config_source source)
 	return words[source];
 }
 
-void ews_render_origin(struct ews_buf *out, const struct ews_config_entry *entry)
+void ews_render_origin(struct ews_buf *out, const struct ews_config_entry *entry, bool nul)
 {
 	if (!entry->file)
 		ews_buf_adds(out, source_word(entry->source));
-	else if (entry->line)
-		ews_buf_addf(out, "%s:%u", entry->file, entry->line);
-	else
+	else if (nul)
 		ews_buf_adds(out, entry->file);
+	else
+		ews_path_quote(out, entry->file);
+	if (entry->file && entry->line)
+		ews_buf_addf(out, ":%u", entry->line);
 }
 
 /* The value as what it is; text that makes no sense stays text. */

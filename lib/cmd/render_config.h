@@ -10,8 +10,8 @@
 #include "base/json.h"
 #include "store/config.h"
 
-/* "superqode.yaml:3", "default", "command line", "environment" */
-void ews_render_origin(struct ews_buf *out, const struct ews_config_entry *entry);
+/* "superqode.yaml:3", "default", "command line", "environment"; a name that is no plain text is quoted, unless a `nul` ends it all. */
+void ews_render_origin(struct ews_buf *out, const struct ews_config_entry *entry, bool nul);
 
 /*
  * Add the keys of a setting to `object`: key, git_key, type, value (a list's is an array, an age is in
