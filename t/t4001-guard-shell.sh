@@ -494,4 +494,26 @@ test_expect_success 'P6: a substitution in braces, which zsh takes for one, make
 	EOF2
 '
 
+test_expect_success 'P6: other programs that run a command or a text, or write where an option says' '
+	judged 1 <<-\EOF && judged 0 <<-\EOF2
+	hyperfine --prepare="git reset --hard" x
+	sg g -c "git push"
+	make | ifne git push
+	cpulimit -l 5 -- git push
+	wget -P .git/hooks u
+	wget --directory-prefix=.git u
+	curl --output-dir .git/hooks -O u
+	curl -sSLo .git/HEAD u
+	EOF
+	hyperfine --warmup=3 --prepare="make clean" "git log -1"
+	sg g -c make
+	make | ifne git log -1
+	cpulimit -l 5 -- git status
+	wget -P /tmp https://x/y.git; wget -qO- u
+	curl --output-dir src -O https://x/.git/config
+	curl -sSL -H "Accept: x" -o out u
+	git ews clean -n; git ews revert -n
+	EOF2
+'
+
 test_done

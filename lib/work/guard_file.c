@@ -32,6 +32,8 @@ static const struct ews_guard_row writers[] = {
 	{ "chmod", "reference=", 0, ALL, 0, NULL, NULL },
 	{ "chown", "from= reference=", 0, ALL, 0, NULL, NULL },
 	{ "cp", "!t|target-directory= S|suffix= sparse= no-preserve=", 0, LAST, 0, NULL, NULL },
+	{ "curl", "^o|output= ^output-dir= ^D|dump-header= ^c|cookie-jar= ^trace= ^trace-ascii= ^stderr=", 0, NONE,
+	  0, NULL, NULL },
 	{ "ed", "p|prompt=", 0, ALL, 0, NULL, NULL },
 	{ "ex", "", EWS_GUARD_EXACT, ALL, 0, NULL, NULL },
 	{ "install", "!t|target-directory= +d|directory g|group= m|mode= o|owner= S|suffix= strip strip-program=", 0,
@@ -67,6 +69,8 @@ static const struct ews_guard_row writers[] = {
 	{ "touch", "d|date= r|reference= t= time=", 0, ALL, 0, NULL, NULL },
 	{ "truncate", "r|reference= s|size=", 0, ALL, 0, NULL, NULL },
 	{ "unlink", "", EWS_GUARD_EXACT, ALL, 0, NULL, NULL },
+	{ "wget", "^O|output-document= ^P|directory-prefix= ^o|output-file= ^a|append-output=", 0, NONE, 0, NULL,
+	  NULL },
 	{ NULL, NULL, 0, 0, 0, NULL, NULL },
 };
 
@@ -436,10 +440,6 @@ void ews_guard_judge_files(struct ews_guard_verdict *out, char *const *argv, boo
 		judge_edited(j, argv);
 	else if (ews_guard_is_called(argv[0], awks))
 		judge_awk(j, argv);
-	else if (is_called(argv[0], "curl"))
-		judge_option(j, argv, 'o', "--output");
-	else if (is_called(argv[0], "wget"))
-		judge_option(j, argv, 'O', "--output-document");
 	else if (ews_guard_is_called(argv[0], archiving))
 		judge_tar(j, argv);
 	else if (is_called(argv[0], "unzip"))

@@ -519,9 +519,9 @@ const struct ews_guard_row ews_guard_rows[] = {
 	{ "ews trust status", "", EWS_GUARD_LOOSE, ANY, WRITES, NO_OUTPUT, NULL },
 	{ "ews undo", "@list json q|quiet v|verbose", EWS_GUARD_EXACT, ANY, DESTROYS,
 	  "It would change files of a workspace", "with --list it lists the steps" },
-	{ "ews clean", "@dry-run json q|quiet v|verbose all force now older-than=", EWS_GUARD_EXACT, ANY, DESTROYS,
-	  "It would take sessions away", "with --dry-run it lists them" },
-	{ "ews revert", "@dry-run json q|quiet v|verbose to= verify= changes=", EWS_GUARD_EXACT, ANY, DESTROYS,
+	{ "ews clean", "@n|dry-run json q|quiet v|verbose all force now older-than=", EWS_GUARD_EXACT, ANY,
+	  DESTROYS, "It would take sessions away", "with --dry-run it lists them" },
+	{ "ews revert", "@n|dry-run json q|quiet v|verbose to= verify= changes=", EWS_GUARD_EXACT, ANY, DESTROYS,
 	  "It would change files of a workspace", "with --dry-run it lists them" },
 	{ NULL, NULL, 0, 0, EWS_GUARD_UNKNOWN, NULL, NULL },
 };

@@ -375,8 +375,7 @@ static bool is_pruned(const struct search *search, char *const *at)
 static bool fits(const char *pattern, const char *path, int flags)
 {
 	EWS_CLEANUP(free)
-	char *basic = ews_strfmt("^\\(%s\\)$", pattern),
-	     *extended = ews_strfmt("^(%s)$", pattern);
+	char *basic = ews_strfmt("^\\(%s\\)$", pattern), *extended = ews_strfmt("^(%s)$", pattern);
 	bool does = false;
 	regex_t regex;
 
@@ -639,7 +638,7 @@ static const struct carrier {
 	{ "gdb", "--args", 0, false },
 	{ "gosu su-exec faketime", NULL, 1, false },
 	{ "setarch linux32 linux64 i386 x86_64 uname26", NULL, 1, false }, /* of the first alone a word: an architecture */
-	{ "entr valgrind xvfb-run dbus-run-session numactl rlwrap ssh-agent nsenter proot tini dumb-init "
+	{ "entr ifne cpulimit valgrind xvfb-run dbus-run-session numactl rlwrap ssh-agent nsenter proot tini dumb-init "
 	  "torsocks proxychains proxychains4 caffeinate choom watchexec",
 	  NULL, 0, false },
 };
@@ -775,7 +774,7 @@ static void judge_tmux(struct ews_guard_verdict *out, struct ews_guard_line *lin
 	ews_guard_judge_line(out, line);
 }
 
-/* nix-shell has a text for a shell behind an option, and hyperfine has some as words. */
+/* nix-shell has a text for a shell behind an option, and hyperfine has some as words, and glued to options. */
 static void judge_texts(struct ews_guard_verdict *out, const struct ews_guard_line *line)
 {
 	bool has_options = !strcmp(ews_path_base(line->argv[0]), "nix-shell");
@@ -783,8 +782,8 @@ static void judge_texts(struct ews_guard_verdict *out, const struct ews_guard_li
 	for (char *const *at = line->argv + 1; *at; at++) {
 		if (has_options && at[1] && is_among("--run --command", *at))
 			ews_guard_judge_text(out, line, *++at);
-		else if (!has_options && **at != '-')
-			ews_guard_judge_text(out, line, *at);
+		else if (!has_options && (**at != '-' || strchr(*at, '=')))
+			ews_guard_judge_text(out, line, **at == '-' ? strchr(*at, '=') + 1 : *at);
 	}
 }
 
@@ -823,7 +822,7 @@ static bool names_user(char *const *argv)
 
 bool ews_guard_judge_wrapper(struct ews_guard_verdict *out, struct ews_guard_line *line)
 {
-	static const char *const with_text[] = { "su", "runuser", "script", NULL };
+	static const char *const with_text[] = { "su", "sg", "runuser", "script", NULL };
 	static const char *const sourcing[] = { ".", "source", NULL };
 	static const char *const waiting[] = { "at", "batch", NULL }; /* for their time, with what they read */
 	static const char *const taking_texts[] = { "nix-shell", "hyperfine", NULL };
