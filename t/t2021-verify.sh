@@ -82,7 +82,9 @@ test_expect_success STRACE 'what the disk does not give of a pack is not called 
 	for call in read pread64; do
 		test_expect_code 1 test_strace trace -P "${PWD:?}/$idx" -e trace=$call -e inject=$call:error=EIO git -C r ews snapshot verify --all >out &&
 			test_grep INJECTED trace && test_grep "${idx##*/}: cannot read it: Input/output error" out || return 1
-	done
+	done && n=1 && code=0 && : >said && while test $code != 199; do
+		code=0 && { test_unread EMFILE $n "open.*/objects/pack$" -C r snapshot verify --all >out 2>err || code=$?; } && cat err >>said && n=$((n + 1)) || return 1
+	done && test_grep "^error: cannot look for packs" said
 '
 
 test_expect_success 'P4: in a pack the paths are named as well, and --json has all of it' '

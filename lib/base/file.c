@@ -401,12 +401,12 @@ static int append_line(int fd, const char *line, bool is_synced)
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	struct stat st;
 	int rc = 0;
-	char last;
+	char last = '\n';
 
-	if (fstat(fd, &st) < 0)
+	if (fstat(fd, &st) < 0 || (st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) < 0))
 		return ews_error_os("cannot append");
 	/* A line that a crash tore must not swallow the beginning of this one. */
-	if (st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n')
+	if (last != '\n')
 		ews_buf_addc(&text, '\n');
 	ews_buf_adds(&text, line);
 	if (!text.len || text.ptr[text.len - 1] != '\n')

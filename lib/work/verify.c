@@ -379,6 +379,8 @@ int ews_verify_packs(struct ews_strv *problems, struct ews_verify *verify)
 	size_t before = problems->n;
 	ssize_t n = 0;
 
+	if (fd < 0 && ews_error_code() != EWS_ENOTFOUND)
+		return ews_error_wrap("cannot look for packs");
 	if (fd < 0)
 		ews_error_clear(); /* a store without packs */
 	else
