@@ -362,7 +362,7 @@ in_lost() {
 }
 
 test_expect_success 'in place in a work tree that is gone: the record ends, wherever that is called, and what it has kept stays' '
-	test_repo lost && in_lost lost && git -C lost worktree prune && test_fingerprint lost >before && git -C lost ews status ip >out && test_grep "Problem: *session .ip.: its work tree is gone" out && test_expect_code 1 git -C lost ews doctor >out && test_grep "do: git ews end --force .ip." out && for verb in revert diff apply "report --output -"; do
+	test_repo lost && in_lost lost && git -C lost worktree prune && test_fingerprint lost >before && git -C lost ews status ip >out && test_grep "Problem: *session .ip.: its work tree is gone" out && test_expect_code 1 git -C lost ews doctor >out && test_grep "do: git ews end --force ip" out && for verb in revert diff apply "report --output -"; do
 		git -C lost ews $verb ip >out 2>err; test_grep "the work tree of session .ip. is gone: .$PWD/lost-w" err || { echo >&2 "$verb"; return 1; }
 	done && for verb in "path ip" path "trust status ip" "trust status"; do
 		test_expect_code 1 git -C lost ews $verb >out 2>err && test_must_be_empty out && test_grep "the work tree of session .ip. is gone: .$PWD/lost-w" err && test_grep "^hint: .git ews end ip. ends the session" err || { echo >&2 "$verb"; return 1; }
