@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "cmd/changes_opt.h"
 #include "cmd/cmd_archive.h"
 #include "cmd/diff_opts.h"
@@ -183,8 +184,15 @@ static void add_counts(struct ews_buf *out, const struct pair *pair)
 static void show_surprises(struct ews_cmd_ctx *ctx, const struct pair *pair)
 {
 	for (size_t i = 0; i < pair->surprises.n; i++) {
-		const char *what = ews_render_split_quoted(&ctx->out, pair->surprises.items[i]);
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		const char *what;
 
+		if (ctx->nul) {
+			(void)ews_path_line_split(&path, pair->surprises.items[i]);
+			ews_cmd_add_path_line(ctx, path.ptr);
+			continue;
+		}
+		what = ews_render_split_quoted(&ctx->out, pair->surprises.items[i]);
 		ews_buf_adds(&ctx->out, ": ");
 		ews_render_words(&ctx->out, what);
 		ews_buf_addc(&ctx->out, '\n');
