@@ -74,6 +74,11 @@ void ews_buf_adds(struct ews_buf *buf, const char *text)
 	ews_buf_add(buf, text, strlen(text));
 }
 
+void ews_buf_addz(struct ews_buf *buf, const char *text)
+{
+	ews_buf_add(buf, text, strlen(text) + 1);
+}
+
 void ews_buf_addc(struct ews_buf *buf, char c)
 {
 	if (buf->len + 1 < buf->cap && !buf->max) {

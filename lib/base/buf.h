@@ -32,6 +32,8 @@ extern char ews_buf_empty[1];
 void ews_buf_init_max(struct ews_buf *buf, size_t max);
 void ews_buf_add(struct ews_buf *buf, const void *data, size_t len);
 void ews_buf_adds(struct ews_buf *buf, const char *text);
+/* The same, with the NUL that ends it. */
+void ews_buf_addz(struct ews_buf *buf, const char *text);
 void ews_buf_addc(struct ews_buf *buf, char c);
 __attribute__((format(printf, 2, 3))) void ews_buf_addf(struct ews_buf *buf, const char *fmt, ...);
 __attribute__((format(printf, 2, 0))) void ews_buf_vaddf(struct ews_buf *buf, const char *fmt, va_list args);

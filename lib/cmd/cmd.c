@@ -472,7 +472,7 @@ void ews_cmd_add_place(struct ews_cmd_ctx *ctx, const char *path)
 void ews_cmd_add_path_line(struct ews_cmd_ctx *ctx, const char *path)
 {
 	if (ctx->nul) {
-		ews_buf_add(&ctx->out, path, strlen(path) + 1);
+		ews_buf_addz(&ctx->out, path);
 		return;
 	}
 	ews_path_quote(&ctx->out, path);

@@ -250,11 +250,6 @@ int ews_changes_mode(enum ews_changes_mode *out, const char *word)
 	return ews_error(EWS_EUSAGE, "--changes takes summary, files, diff or none, not '%s'", word);
 }
 
-static void add_path(struct ews_buf *out, const char *path)
-{
-	ews_buf_add(out, path, strlen(path) + 1);
-}
-
 static void add_file_line(struct ews_buf *out, const struct ews_diff_record *record, bool nul)
 {
 	char letters[3];
@@ -265,8 +260,8 @@ static void add_file_line(struct ews_buf *out, const struct ews_diff_record *rec
 	if (nul) {
 		ews_buf_addf(out, "(+%" PRIu64 " -%" PRIu64 ") ", record->lines_added, record->lines_deleted);
 		if (record->old_path)
-			add_path(out, record->old_path);
-		add_path(out, record->path);
+			ews_buf_addz(out, record->old_path);
+		ews_buf_addz(out, record->path);
 		return;
 	}
 	if (record->old_path) {

@@ -5,8 +5,6 @@
  */
 #include "cmd/render_watch.h"
 
-#include <string.h>
-
 #include "base/clock.h"
 #include "base/path.h"
 #include "cmd/render_path.h"
@@ -52,8 +50,8 @@ void ews_render_watch_change(struct ews_buf *out, const struct ews_cmd_ctx *ctx,
 	ews_buf_addf(out, "%s ", words[change->kind].text);
 	if (ctx->nul) {
 		if (change->old_path)
-			ews_buf_add(out, change->old_path, strlen(change->old_path) + 1);
-		ews_buf_add(out, path_of(change), strlen(path_of(change)) + 1);
+			ews_buf_addz(out, change->old_path);
+		ews_buf_addz(out, path_of(change));
 		return;
 	}
 	if (change->old_path) {

@@ -166,7 +166,7 @@ int ews_attr_filtered(struct ews_strv *out, struct ews_odb *odb, const char *hom
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < paths->n; i++)
-		ews_buf_add(&question, paths->items[i], strlen(paths->items[i]) + 1);
+		ews_buf_addz(&question, paths->items[i]);
 	git.neutral_dir = neutral;
 	return ews_attr_ask(&git, &config, &question, names, add_filtered, &filtered);
 }

@@ -207,8 +207,8 @@ static void digest_git(struct ews_config *config)
 
 		if (value->scope != EWS_GITCONFIG_REPOSITORY)
 			continue;
-		ews_buf_add(&text, value->key, strlen(value->key) + 1);
-		ews_buf_add(&text, value->text, strlen(value->text) + 1);
+		ews_buf_addz(&text, value->key);
+		ews_buf_addz(&text, value->text);
 		ews_buf_adds(&text, value->file ? value->file : "");
 		ews_buf_addc(&text, '\0');
 	}

@@ -232,7 +232,7 @@ static int ask_attributes(struct run *run, const struct ews_entries *list)
 
 	for (size_t i = 0; i < list->n && rc == 0; i++) {
 		if (is_stored(&list->items[i]) && is_asked_about(run, list->items[i].path))
-			ews_buf_add(&question, list->items[i].path, strlen(list->items[i].path) + 1);
+			ews_buf_addz(&question, list->items[i].path);
 		if (question.len < QUESTION_BYTES && i + 1 < list->n)
 			continue;
 		rc = ews_attr_ask(&git, &run->config, &question, attributes, take_attribute, &choice);
@@ -625,7 +625,7 @@ int ews_convert_back(const struct ews_convert *convert, struct ews_entries *file
 	ews_strv_add_array(&sorted, paths->items);
 	ews_strv_unique(&sorted);
 	for (size_t i = 0; i < sorted.n; i++)
-		ews_buf_add(&question, sorted.items[i], strlen(sorted.items[i]) + 1);
+		ews_buf_addz(&question, sorted.items[i]);
 	ews_buf_init_max(&answer, ANSWER_MAX);
 	rc = ews_bench_make(&bench, convert->repo);
 	if (rc < 0)

@@ -50,7 +50,7 @@ static bool add_tree(struct ews_buf *out, struct level *level, const char *name,
 		if (!add_tree(&below, &own, entry->path + prefix_len, &entry->oid, tree, at, path, strlen(path)))
 			return false;
 	}
-	ews_buf_add(out, name, strlen(name) + 1);
+	ews_buf_addz(out, name);
 	ews_buf_addf(out, "%zu %zu\n", own.files, own.dirs);
 	ews_buf_add(out, oid->id, oid->len);
 	ews_buf_add(out, below.ptr, below.len);

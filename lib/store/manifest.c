@@ -686,7 +686,7 @@ void ews_manifest_hash(char out[EWS_TREE_HASH_LEN], const struct ews_entries *en
 		add_oid(&lines, &entry->oid);
 		add_attrs(&lines, entry->xattrs);
 		ews_buf_addc(&lines, ' ');
-		ews_buf_add(&lines, entry->path, strlen(entry->path) + 1);
+		ews_buf_addz(&lines, entry->path);
 		if (lines.len < HASH_AT_ONCE)
 			continue;
 		ews_hash_add(hash, lines.ptr, lines.len);

@@ -80,7 +80,7 @@ int ews_tree_write_flat(struct ews_oid *out, struct ews_batch *batch, struct ews
 	for (size_t i = 0; i < n; i++) {
 		add_mode(&text, items[i].mode);
 		ews_buf_addc(&text, ' ');
-		ews_buf_add(&text, items[i].name, strlen(items[i].name) + 1);
+		ews_buf_addz(&text, items[i].name);
 		ews_buf_add(&text, items[i].oid.id, items[i].oid.len);
 	}
 	return ews_batch_add(out, batch, EWS_OBJECT_TREE, text.ptr, text.len);

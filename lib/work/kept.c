@@ -68,7 +68,7 @@ void ews_kept_format(struct ews_buf *out, const struct ews_kept *kept)
 	ews_buf_add(out, &head, sizeof(head));
 	if (kept->named)
 		ews_buf_add(out, kept->named, bytes_of(kept->n));
-	ews_buf_add(out, kept->ref, strlen(kept->ref) + 1);
+	ews_buf_addz(out, kept->ref);
 }
 
 bool ews_kept_parse(struct ews_kept *out, const struct ews_buf *memo)

@@ -411,7 +411,7 @@ static int take_modes(struct ews_oid *before, const struct ews_bench *bench, con
 		    ews_entry_git_mode(entry) == ews_entry_git_mode(is))
 			continue;
 		ews_buf_addf(&lines, "%06o %s\t", ews_entry_git_mode(is), ews_oid_hex(hex, &is->oid));
-		ews_buf_add(&lines, is->path, strlen(is->path) + 1);
+		ews_buf_addz(&lines, is->path);
 	}
 	if (rc < 0 || !lines.len)
 		return rc;

@@ -374,7 +374,7 @@ static int mark(struct ews_repo *repo, const struct ews_index *index, const stru
 		const struct ews_index_entry *ie = ews_index_find(index, paths->items[i]);
 
 		if (ie && has_mark(ie))
-			ews_buf_add(&input, ie->path, strlen(ie->path) + 1);
+			ews_buf_addz(&input, ie->path);
 	}
 	return input.len ? update(repo, &input, args) : 0;
 }
@@ -394,7 +394,7 @@ static int update_paths(struct ews_repo *repo, const struct ews_strv *paths, con
 	EWS_CLEANUP(buf) struct ews_buf input = EWS_BUF_INIT;
 
 	for (size_t i = 0; i < paths->n; i++)
-		ews_buf_add(&input, paths->items[i], strlen(paths->items[i]) + 1);
+		ews_buf_addz(&input, paths->items[i]);
 	return input.len ? update(repo, &input, args) : 0;
 }
 
