@@ -75,7 +75,7 @@ static void sweep_file(int dir_fd, const char *name)
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
 	wait_until_old(&st, BIRTH_MS);
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+	if (!ews_litter_has_writer(fd))
 		(void)unlinkat(dir_fd, name, 0); /* best effort: the next sweep finds it again */
 }
 
