@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cmd/render_path.h"
-#include "work/guard_table.h"
+#include "work/guard_option.h"
 
 /* The command is an agent's, and so may be what a sentence quotes of it. */
 void ews_render_verdict(struct ews_buf *out, const struct ews_guard_verdict *verdict)

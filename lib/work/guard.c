@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "base/strv.h"
 #include "work/guard_line.h"
+#include "work/guard_option.h"
 #include "work/guard_program.h"
 #include "work/guard_wrap.h"
 

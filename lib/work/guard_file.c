@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "base/strv.h"
 #include "work/guard_git.h"
-#include "work/guard_table.h"
+#include "work/guard_option.h"
 
 #define ALL EWS_GUARD_ANY
 #define LAST 1

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/str.h"
+#include "work/guard_option.h"
 
 /* Settings of git's that say how something looks, and nothing else: these may be given with -c. */
 static const char *const looks[] = {

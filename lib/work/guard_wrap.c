@@ -16,7 +16,7 @@
 #include "base/str.h"
 #include "base/strv.h"
 #include "work/guard_file.h"
-#include "work/guard_table.h"
+#include "work/guard_option.h"
 
 /*
  * Programs that run the command behind their own options: a row each, in the language of the guard's table; `words` are
