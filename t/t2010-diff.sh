@@ -517,4 +517,12 @@ test_expect_success 'P8: HEAD, or its branch, that can not be read just now is n
 	done && test $n -gt 5
 '
 
+test_expect_success 'P8: nor is another branch, a tag, or what they lead to' '
+	git -C unread branch side && git -C unread tag -a -m one tag && for spec in side tag main~1; do for error in EIO EMFILE; do n=1 code=0 && while test $code != 199; do
+		code=0 && { test_unread $error $n "(/unread/[.]git/(refs/(heads|tags)/.*|packed-refs)|^openat.*/objects/../.*)$" -C unread diff "$spec" >out 2>err || code=$?; } && test_grep ! "no snapshot, session or revision" err && n=$((n + 1)) || { echo >&2 "$spec, $error, look $n"; return 1; }
+	done && test $n -gt 3 || return 1; done; done && n=1 code=0 && while test $code != 199; do
+		code=0 && { test_unread EIO $n "/unread/[.]git/refs/heads/.*$" -C unread start --base side b$n >out 2>err || code=$?; } && test_grep ! "is no commit" err && n=$((n + 1)) || { echo >&2 "start, look $n"; return 1; }
+	done && test $n -gt 3
+'
+
 test_done

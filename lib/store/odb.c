@@ -534,6 +534,16 @@ int ews_odb_resolve_commit(struct ews_oid *out, struct ews_odb *odb, const char 
 	return odb->ops->resolve(out, odb, spec, EWS_OBJECT_COMMIT);
 }
 
+int ews_odb_find_head(struct ews_oid *out, struct ews_odb *odb)
+{
+	int rc = ews_odb_resolve_commit(out, odb, "HEAD");
+
+	if (rc == 0)
+		return 1;
+	*out = (struct ews_oid)EWS_OID_NONE;
+	return ews_error_if_passing(rc);
+}
+
 int ews_odb_resolve_tree(struct ews_oid *out, struct ews_odb *odb, const char *spec)
 {
 	return odb->ops->resolve(out, odb, spec, EWS_OBJECT_TREE);

@@ -214,12 +214,15 @@ int ews_odb_ref_drop_all(struct ews_odb *odb, const struct ews_ref *refs, size_t
 
 /*
  * What git's revision syntax `spec` means, seen from the git directory that
- * was opened (its HEAD); a path of the index (":<path>") is no revision here. Fails with EWS_ENOTFOUND.
+ * was opened (its HEAD); a path of the index (":<path>") is no revision here. Fails with EWS_ENOTFOUND
+ * where there is none such, and otherwise where that can't be told.
  */
 int ews_odb_resolve(struct ews_oid *out, struct ews_odb *odb, const char *spec);
 /* As above, peeled to a commit, or to a tree (a commit gives its tree). */
 int ews_odb_resolve_commit(struct ews_oid *out, struct ews_odb *odb, const char *spec);
 int ews_odb_resolve_tree(struct ews_oid *out, struct ews_odb *odb, const char *spec);
+/* HEAD's commit. 1, or 0 (EWS_OID_NONE) where it leads to none, as before the first; fails where that can't be read just now. */
+int ews_odb_find_head(struct ews_oid *out, struct ews_odb *odb);
 
 struct ews_commit {
 	struct ews_oid tree;

@@ -1,5 +1,6 @@
 /*
- * Damaged objects kept from libgit2: a part of odb_libgit2.c's room.
+ * Objects that are damaged, or can't be read just now, kept from libgit2, which waits for the rest of the former for ever and says of the
+ * latter that they are not there: a part of odb_libgit2.c's room.
  *
  * A backend that has nothing, and is asked after that of our packs and before that of loose objects and those of other stores.
  *
@@ -29,11 +30,14 @@ struct guard {
 static int look(const struct guard *guard, const struct ews_oid *oid)
 {
 	int rc = ews_odb_check_loose(guard->odb, oid);
+	bool is_unread = rc < 0 && ews_errno_is_passing(ews_error_errno());
 
-	if (rc == EWS_EDAMAGED)
+	if (is_unread)
+		ews_git2.git_error_set_str(GIT_ERROR_ODB, ews_error_message());
+	else if (rc == EWS_EDAMAGED)
 		ews_git2.git_error_set_str(GIT_ERROR_ODB, "it is not whole");
 	ews_error_clear();
-	return rc == EWS_EDAMAGED ? GIT_ERROR : GIT_ENOTFOUND;
+	return is_unread || rc == EWS_EDAMAGED ? GIT_ERROR : GIT_ENOTFOUND;
 }
 
 static int guard_read(void **data, size_t *len, git_object_t *type, git_odb_backend *backend, const git_oid *id)

@@ -79,15 +79,17 @@ int ews_libgit2_resolve(struct ews_oid *out, git_repository *repo, const char *s
 	rc = ews_git2.git_revparse_single(&obj, repo, full);
 	if (rc == GIT_EAMBIGUOUS)
 		return ews_error(EWS_ENOTFOUND, "'%s' may mean more than one object", spec);
-	if (rc == GIT_ENOTFOUND || rc == GIT_EINVALIDSPEC)
+	if (rc == GIT_ENOTFOUND || rc == GIT_EINVALIDSPEC || rc == GIT_EPEEL)
 		return ews_error(EWS_ENOTFOUND, "'%s' is no revision here", spec);
 	if (rc < 0)
-		return ews_libgit2_fail(rc, EWS_ENOTFOUND, "cannot find the revision '%s'", spec);
+		return ews_libgit2_fail(rc, EWS_EGIT, "cannot find the revision '%s'", spec);
 	if (want) {
 		rc = ews_git2.git_object_peel(&peeled, obj, (git_object_t)want);
-		if (rc < 0)
+		if (rc == GIT_EPEEL || rc == GIT_EINVALIDSPEC || rc == GIT_EAMBIGUOUS)
 			return ews_error(EWS_ENOTFOUND, "'%s' names no %s", spec,
 					 ews_object_type_name((enum ews_object_type)want));
+		if (rc < 0)
+			return ews_libgit2_fail(rc, EWS_EGIT, "cannot find the revision '%s'", spec);
 	}
 	ews_libgit2_to_oid(out, ews_git2.git_object_id(peeled ? peeled : obj));
 	return 0;

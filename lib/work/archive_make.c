@@ -138,21 +138,22 @@ static char *dup_or_empty(const char *text)
 }
 
 /* The commit that HEAD is at, as hex; "" where there is none. */
-static char *find_base_commit(const struct ews_archive_source *source)
+static int find_base_commit(char **out, const struct ews_archive_source *source)
 {
 	char hex[EWS_OID_HEX_MAX] = "";
 	struct ews_oid oid;
+	int rc = 0;
 
-	if (source->session)
-		return dup_or_empty(source->session->state.base_commit);
-	if (source->repo && !source->repo->is_plain && ews_odb_resolve_commit(&oid, source->repo->odb, "HEAD") == 0)
+	if (!source->session && source->repo && !source->repo->is_plain)
+		rc = ews_odb_find_head(&oid, source->repo->odb);
+	if (rc > 0)
 		ews_oid_hex(hex, &oid);
-	ews_error_clear();
-	return ews_strdup(hex);
+	*out = dup_or_empty(source->session ? source->session->state.base_commit : hex);
+	return rc < 0 ? rc : 0;
 }
 
-static void describe(struct ews_archive *out, const struct ews_archive_tree *tree,
-		     const struct ews_archive_order *order)
+static int describe(struct ews_archive *out, const struct ews_archive_tree *tree,
+		    const struct ews_archive_order *order)
 {
 	const struct ews_session *session = order->source.session;
 	const struct ews_archive *previous = order->previous;
@@ -162,7 +163,6 @@ static void describe(struct ews_archive *out, const struct ews_archive_tree *tre
 	out->path = ews_strdup(order->source.dir);
 	out->session = dup_or_empty(session ? session->state.id : NULL);
 	out->base_snapshot = dup_or_empty(session ? session->state.base_snapshot : NULL);
-	out->base_commit = find_base_commit(&order->source);
 	out->previous = dup_or_empty(previous ? previous->file : NULL);
 	out->previous_checksum = dup_or_empty(previous ? previous->checksum : NULL);
 	out->checksum = ews_strdup(checksum);
@@ -173,6 +173,7 @@ static void describe(struct ews_archive *out, const struct ews_archive_tree *tre
 	out->size_bytes = tree->scan.size_bytes;
 	ews_archive_rules_copy(&out->rules, order->rules);
 	choose_env(&out->env, order->env);
+	return find_base_commit(&out->base_commit, &order->source);
 }
 
 static int write_own(struct ews_archive_writer *writer, const struct ews_archive *archive,
@@ -328,9 +329,10 @@ static int attempt(struct ews_archive *out, struct ews_archive_tree *tree, struc
 	const struct ews_archive_scan_opts scan = { order->rules, real ? real : place, &unrest->changing, NULL };
 	int rc = ews_archive_scan(tree, &order->source, &scan);
 
+	if (rc == 0)
+		rc = describe(&archive, tree, order);
 	if (rc < 0)
 		return rc;
-	describe(&archive, tree, order);
 	if (order->if_changed) {
 		rc = is_unchanged(out, &archive, place, order);
 		if (rc != 0)

@@ -281,7 +281,7 @@ int ews_snapshot_find(struct ews_snapshot *out, struct ews_repo *repo, const cha
 	rc = *name == '-' ? EWS_ENOTFOUND : ews_odb_resolve_commit(&oid, repo->odb, name);
 	if (rc == 0)
 		return describe(out, repo, &oid, "");
-	if (rc == EWS_EIO || rc == EWS_EDENIED)
+	if (rc != EWS_ENOTFOUND)
 		return rc;
 	if (!strcmp(name, "now")) {
 		ews_error(EWS_EUSAGE, "the present state ('now') is no snapshot");

@@ -224,10 +224,9 @@ static int look_at_head(struct ews_stale *out, const struct ews_session *session
 
 	if (*branch)
 		find_branch(&out->head_before, before, branch);
-	rc = ews_odb_resolve_commit(&out->head_now, project->odb, "HEAD");
-	if (rc == EWS_EIO)
+	rc = ews_odb_find_head(&out->head_now, project->odb);
+	if (rc < 0)
 		return rc;
-	ews_error_clear(); /* there may be none yet */
 	/* A branch is known by name. Where HEAD names a commit itself, its text says whether it is another. */
 	out->has_head_moved = *branch ? !ews_oid_equal(&out->head_before, &out->head_now)
 				      : (was == NULL) != (is == NULL) || (was && strcmp(was, is) != 0);

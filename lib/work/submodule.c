@@ -179,11 +179,9 @@ static int fill_one(struct fill *fill, struct ews_twin *twin, const char *path, 
 		rc = ews_odb_open(&odb, git_dir, fill->place->home);
 	if (rc == 0)
 		rc = ews_gitstate_read(&git, git_fd);
-	if (rc == 0 && entry->has_stat && ews_odb_resolve_commit(&head, odb, "HEAD") < 0) {
-		ews_error_clear(); /* nothing was committed there yet */
-		head = (struct ews_oid)EWS_OID_NONE;
-	}
-	if (rc == 0)
+	if (rc == 0 && entry->has_stat)
+		rc = ews_odb_find_head(&head, odb);
+	if (rc >= 0)
 		rc = entry->has_stat ? look(twin, odb, git_fd, from_fd) : list_commit(twin, odb, &entry->oid);
 	if (rc < 0)
 		return rc;

@@ -134,7 +134,7 @@ static int choose_head(struct ews_twin *out, struct ews_repo *repo, struct ews_b
 
 	if (base) {
 		rc = *base == '-' ? EWS_ENOTFOUND : ews_odb_resolve_commit(&out->head, repo->odb, base);
-		if (rc == 0 || rc == EWS_EIO || rc == EWS_EDENIED)
+		if (rc != EWS_ENOTFOUND)
 			return rc;
 		ews_error(EWS_ENOTFOUND, "'%s' is no commit", base);
 		ews_error_hint("--base takes a branch, a tag or a commit");
@@ -516,11 +516,9 @@ static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_b
 		return rc;
 	/* HEAD's tree tells what was changed since; who takes a revision alone need not know. */
 	if (!takes_all(opts, repo) && (with_project || !opts->base)) {
-		rc = ews_odb_resolve_commit(&project_head, repo->odb, "HEAD");
-		if (rc == 0)
+		rc = ews_odb_find_head(&project_head, repo->odb);
+		if (rc > 0)
 			rc = list_commit(&src->head, &src->head_tree, repo, &project_head);
-		else
-			rc = ews_error_if_passing(rc);
 	}
 	if (rc == 0 && opts->base) {
 		src->has_base = true;
