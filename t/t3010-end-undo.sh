@@ -133,6 +133,10 @@ test_expect_success 'the caller and its ancestors do not count' '
 	cat out err >both && test_grep "cd '\''$PWD/p'\''" both && git -C p ews undo inside && state_of "$ws" >got && test_cmp inside.work got
 '
 
+test_expect_success 'what a command leaves behind it for a moment, as git its maintenance, is waited for' '
+	new_session brief && { (cd "$ws" && exec sleep 0.3) >/dev/null 2>&1 3>&- 4>&- 5>&- & } && git -C p ews end brief && test_path_is_missing "$ws" && wait $!
+'
+
 test_expect_success 'a name that another workspace has as its prefix is not in use' '
 	new_session pre && pre=$ws && new_session pre-longer && hold pre "cd \"$ws\" && echo ready && read x; :" && test_when_finished "let_go pre" &&
 	git -C p ews end pre && test_path_is_missing "$pre" && test_path_is_dir "$ws"

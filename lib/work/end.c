@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/beside.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/path.h"
 #include "base/path_line.h"
@@ -39,6 +40,8 @@
 #include "work/snapshot.h"
 #include "work/tripwire.h"
 #include "work/whose.h"
+
+#define USERS_WAIT_MS 500
 
 void ews_end_result_release(struct ews_end_result *result)
 {
@@ -285,6 +288,22 @@ static int begin(struct ews_step *step, struct ews_session *session, const struc
 	return rc < 0 ? rc : ews_sync_finish(&group);
 }
 
+/* Who uses the workspace. What a command leaves behind it for a moment, as `git commit` its maintenance, is waited for. */
+static int find_users(struct ews_strv *out, const char *workspace)
+{
+	uint64_t deadline = ews_clock_monotonic_ms() + USERS_WAIT_MS;
+	int rc;
+
+	for (;;) {
+		rc = ews_inuse_list(out, workspace);
+		if (rc < 0 || !out->n || ews_clock_monotonic_ms() >= deadline)
+			break;
+		ews_strv_clear(out);
+		ews_clock_sleep_ms(20);
+	}
+	return rc < 0 ? rc : ews_inuse_list_mounts(out, workspace);
+}
+
 static int refuse_users(const struct ews_session *session)
 {
 	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
@@ -299,9 +318,7 @@ static int refuse_users(const struct ews_session *session)
 	/* A project is always in use. */
 	if (session->method->is_project)
 		return 0;
-	rc = ews_inuse_list(&users, session->state.workspace);
-	if (rc == 0)
-		rc = ews_inuse_list_mounts(&users, session->state.workspace);
+	rc = find_users(&users, session->state.workspace);
 	if (rc < 0 || !users.n)
 		return rc;
 	ews_error(EWS_EBUSY, "the workspace of session '%s' is in use by %s%s", session->state.id, users.items[0],
