@@ -299,7 +299,7 @@ test_expect_success 'P1: nothing is restored or extracted into a git directory, 
 '
 
 test_expect_success 'P2: restore --to: a directory that it makes has mode and attributes of the one that was recorded' '
-	start_ws -n tw p top && chmod 2500 "${tw:?}" && { ! test_have_prereq XATTR || setfattr -n user.top -v 1 "${tw:?}"; } && make top && chmod 755 "${tw:?}" && git -C p ews snapshot restore $snap --to "$PWD/top-new/it" >out 2>err && test_grep Verified out && test "$(stat -c %a top-new/it)" = 2500 &&
+	start_ws -n tw p top && { ! test_have_prereq XATTR || setfattr -n user.top -v 1 "${tw:?}"; } && chmod 2500 "${tw:?}" && make top && chmod 755 "${tw:?}" && git -C p ews snapshot restore $snap --to "$PWD/top-new/it" >out 2>err && test_grep Verified out && test "$(stat -c %a top-new/it)" = 2500 &&
 	test "$(stat -c %a top-new)" = 755 && { ! test_have_prereq XATTR || getfattr -n user.top top-new/it; } && mkdir -m 711 top-own && git -C p ews snapshot restore $snap --to "$PWD/top-own" >out && test "$(stat -c %a top-own)" = 711 && git -C p ews snapshot restore $snap --to "$PWD/top-part" -- src >out && test "$(stat -c %a top-part)" = 755 &&
 	git -C p ews end top
 '
@@ -391,7 +391,7 @@ test_expect_success XATTR 'and attributes count' '
 test_expect_success 'P4: a file that changes under the reader is read again, or named; never half of it' '
 	start_ws -n ww p writer && perl -e "print q(a) x 3000000" >aaa && perl -e "print q(b) x 3000000" >bbb &&
 	{ sh -c "while test -e \"$PWD/aaa\"; do cat aaa >\"${ww:?}/busy\"; : >\"${ww:?}/busy\"; cat bbb >\"${ww:?}/busy\"; done" >/dev/null 2>&1 3>&- 4>&- 5>&- & } && pid=$! &&
-	test_when_finished "rm -f aaa; wait $pid; :" && i=0 && while test $i -lt 15; do
+	test_when_finished "rm -f aaa; wait $pid; :" && test_wait_for 20 test -e "${ww:?}/busy" && i=0 && while test $i -lt 15; do
 		rc=0 && { timeout 20 git -C p ews snapshot create writer >o 2>err || rc=$?; } && i=$((i + 1)) && case $rc in
 		0) if git -C p cat-file -e refs/ews/snapshots/$(cat o):busy 2>/dev/null; then
 			size=$(git -C p cat-file -s refs/ews/snapshots/$(cat o):busy) && git -C p cat-file blob refs/ews/snapshots/$(cat o):busy | tr -d "a" | wc -c >n &&

@@ -709,19 +709,19 @@ ends_soon() {
 test_expect_success 'P3: what was cut short is damaged, and nobody waits for the rest: a commit, a tree, a file, in a store that is borrowed from' '
 	test_repo cut && (cd cut && seq 30000 >t && git add t && git commit -q -m t) && git clone -q -s cut cuts && (cd cut && git ews start s) && (cd cuts && git ews start s) &&
 	for what in HEAD HEAD: HEAD:t HEAD~1; do
-		id=$(git -C cut rev-parse $what) && object=cut/.git/objects/${id%"${id#??}"}/${id#??} && cp "$object" whole && chmod u+w "$object" &&
+		id=$(git -C cut rev-parse $what) && object=cut/.git/objects/${id%"${id#??}"}/${id#??} && cp -f "$object" whole && chmod u+w "$object" &&
 			for size in 10 100 $(($(stat -c %s whole) - 3)); do
 				truncate -s $size "$object" &&
 					for project in cut cuts; do
 						ws=$(git -C $project ews path s) && echo more >>"${ws:?}/t" && ends_soon git -C $project ews diff $what && ends_soon git -C $project ews diff "$(echo $id | cut -c-9)" && ends_soon git -C $project ews diff --stat s &&
 							ends_soon git -C $project ews snapshot verify --all && ends_soon git -C $project ews revert s && ends_soon git -C $project ews undo s || return 1
 					done || return 1
-			done && cp whole "$object" || return 1
+			done && cp -f whole "$object" || return 1
 	done
 '
 
 test_expect_success 'P3: likewise of one that is large, whose bytes are passed on' '
-	test_repo vast && (cd vast && head -c 40000000 /dev/zero >large && git add large && git commit -q -m large) && start_ws vast s && id=$(git -C vast rev-parse HEAD:large) && truncate -s -3 "vast/.git/objects/${id%"${id#??}"}/${id#??}" &&
+	test_repo vast && (cd vast && head -c 40000000 /dev/zero >large && git add large && git commit -q -m large) && start_ws vast s && id=$(git -C vast rev-parse HEAD:large) && object=vast/.git/objects/${id%"${id#??}"}/${id#??} && chmod u+w "$object" && truncate -s -3 "$object" &&
 	echo more >>"${ws:?}/large" && test_must_fail timeout 60 git -C vast ews revert s >out && test_grep damaged out
 '
 
