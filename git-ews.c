@@ -137,14 +137,16 @@ static int parse_globals(struct globals *out, int argc, char **argv)
 				return ews_error(EWS_EUSAGE, "'%s' needs a directory", argv[i]);
 			i++;
 			if (argv[i - 1][1] == '-')
-				out->ctx.home = argv[i];
+				home = argv[i];
 			else if (rc == 0 && *argv[i] && chdir(argv[i]) < 0)
 				rc = ews_error_os("cannot change to '%s'", argv[i]); /* with the status of the verb */
-		} else if (home) {
-			out->ctx.home = home;
-		} else {
+		} else if (!home) {
 			break;
 		}
+		if (home && !*home)
+			return ews_error(EWS_EUSAGE, "'--home' needs a directory");
+		if (home)
+			out->ctx.home = home;
 	}
 	out->at = i;
 	verb = i < argc ? find_verb(argv[i]) : NULL;

@@ -175,4 +175,8 @@ test_expect_success 'an error about what is no session says nothing of sessions'
 	done
 '
 
+test_expect_success 'an empty --home is none that was left out' '
+	test_expect_code 129 git-ews --home= list 2>err && test_grep "needs a directory" err && test_expect_code 129 git-ews --home "" list 2>err && test_grep "needs a directory" err
+'
+
 test_done

@@ -527,4 +527,8 @@ test_expect_success STRACE 'P4: sessions follow a moved project whole, what lies
 	done
 '
 
+test_expect_success 'a home without projects has all keys of what was cleaned in it' '
+	git ews --home "$PWD/none" clean --all --json >out && for key in ended freed kept; do test_json_count out .$key 0 || return 1; done && test_json out .freed_bytes 0
+'
+
 test_done

@@ -162,6 +162,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("clean");
+	const struct ews_clean_result nothing = EWS_CLEAN_RESULT_INIT;
 	struct settings set = { .object = object };
 	const struct ews_opt opts[] = {
 		EWS_OPT_BOOL('f', "force", &set.clean.force, "end interrupted and changed sessions, too"),
@@ -195,6 +196,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	set.clean.idle = true;
 	set.clean.idle_s = set.older_than ? set.clean.older_than_s : EWS_CLEAN_IDLE_S;
 	(void)cJSON_AddBoolToObject(object, "dry_run", set.clean.dry_run);
+	ews_render_clean(object, &nothing, ""); /* its keys are there, however many projects there are */
 	if (set.all)
 		rc = clean_all(ctx, &set);
 	else if (args.words.n)

@@ -237,8 +237,7 @@ int ews_cmd_guard_hook(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (ctx->json) {
 		object = ews_cmd_json_new("guard_hook");
 		(void)cJSON_AddBoolToObject(object, "is_blocked", rc > 0);
-		if (sentence)
-			cJSON_AddItemToObject(object, "reason", ews_json_path(sentence));
+		cJSON_AddItemToObject(object, "reason", sentence ? ews_json_path(sentence) : cJSON_CreateNull());
 		ews_cmd_json_show(ctx, object);
 	} else if (sentence) {
 		ews_buf_addf(&ctx->out, "%s\n", sentence);
