@@ -19,7 +19,7 @@
 #include "base/kin.h"
 #include "base/opts.h"
 #include "base/strv.h"
-#include "store/home.h"
+#include "store/home_project.h"
 #include "store/repo.h"
 #include "work/session.h"
 

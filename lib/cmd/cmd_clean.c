@@ -16,7 +16,7 @@
 #include "cmd/render_path.h"
 #include "cmd/render_report.h"
 #include "store/config_user.h"
-#include "store/home.h"
+#include "store/home_project.h"
 #include "work/orphan.h"
 #include "work/recover.h"
 #include "work/session_open.h"

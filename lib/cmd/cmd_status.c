@@ -26,7 +26,7 @@
 #include "store/astray.h"
 #include "store/config.h"
 #include "store/config_user.h"
-#include "store/home.h"
+#include "store/home_project.h"
 #include "store/journal.h"
 #include "work/epoch.h"
 #include "work/orphan.h"

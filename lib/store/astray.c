@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/home_repo.h"
 #include "store/lock.h"
 
 static bool is_plain(const struct ews_home_project *project, const char *home)

@@ -14,7 +14,7 @@
 #ifndef EWS_STORE_ASTRAY_H
 #define EWS_STORE_ASTRAY_H
 
-#include "store/home.h"
+#include "store/home_project.h"
 
 /* Is it a plain directory that is not at its path any more, while its store is there? One that another stands in the place of may be: not that. */
 bool ews_astray_is(const struct ews_home_project *project, const char *home);

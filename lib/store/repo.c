@@ -27,6 +27,9 @@
 #include "store/gitfile.h"
 #include "store/linked.h"
 #include "store/home.h"
+#include "store/home_project.h"
+#include "store/home_repo.h"
+#include "store/home_workspace.h"
 #include "store/state.h"
 
 #define GITIGNORE_ALL "*\n"

@@ -21,6 +21,8 @@
 #include "store/git.h"
 #include "store/gitfile.h"
 #include "store/home.h"
+#include "store/home_project.h"
+#include "store/home_repo.h"
 #include "store/odb.h"
 #include "store/setting.h"
 

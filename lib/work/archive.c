@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "store/config_user.h"
-#include "store/home.h"
+#include "store/home_repo.h"
 #include "store/litter.h"
 #include "work/artifact_type.h"
 

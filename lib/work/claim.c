@@ -21,6 +21,7 @@
 #include "base/path.h"
 #include "base/sync.h"
 #include "store/home.h"
+#include "store/home_workspace.h"
 #include "work/holding.h"
 #include "work/retire.h"
 #include "work/rules.h"

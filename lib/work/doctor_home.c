@@ -24,6 +24,7 @@
 #include "base/str.h"
 #include "store/astray.h"
 #include "store/home.h"
+#include "store/home_project.h"
 #include "store/lock.h"
 #include "store/reserve.h"
 #include "store/state.h"

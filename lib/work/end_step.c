@@ -21,7 +21,7 @@
 #include "base/path_line.h"
 #include "base/sync.h"
 #include "store/hardlink.h"
-#include "store/home.h"
+#include "store/home_workspace.h"
 #include "store/put.h"
 #include "work/holding.h"
 #include "work/session_place.h"

@@ -18,7 +18,7 @@
 #include "base/str.h"
 #include "store/git_place.h"
 #include "store/gitfile.h"
-#include "store/home.h"
+#include "store/home_project.h"
 #include "store/journal.h"
 #include "store/lock.h"
 #include "work/epoch.h"

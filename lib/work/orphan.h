@@ -9,7 +9,7 @@
 #ifndef EWS_WORK_ORPHAN_H
 #define EWS_WORK_ORPHAN_H
 
-#include "store/home.h"
+#include "store/home_project.h"
 #include "store/state.h"
 #include "work/clean.h"
 

@@ -14,7 +14,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
-#include "store/home.h"
+#include "store/home_workspace.h"
 #include "work/session_name.h"
 #include "work/session_project.h"
 

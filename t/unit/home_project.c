@@ -1,0 +1,52 @@
+/*
+ * Projects that home knows.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/home_project.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/path.h"
+#include "fixture.h"
+#include "store/home_repo.h"
+
+static char *home;
+
+static void set_up(void)
+{
+	fixture_begin();
+	home = ews_path_join(fixture_top(), "home");
+}
+
+static void tear_down(void)
+{
+	free(home);
+	fixture_end();
+}
+
+TestSuite(home_project, .init = set_up, .fini = tear_down);
+
+Test(home_project, what_it_knows_of_is_listed)
+{
+	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;
+	EWS_CLEANUP(free) char *dir = NULL;
+	EWS_CLEANUP(free) char *gone = NULL;
+
+	cr_assert_eq(ews_home_projects(&projects, home), 0);
+	cr_assert_eq(projects.n, 0);
+	cr_assert_eq(ews_home_repo_dir(&dir, home, "/a/b/.git", fixture_top()), 0);
+	cr_assert_eq(ews_home_repo_dir(&gone, home, "/a/c/.git", "/not\nthere"), 0);
+	fixture_shell(
+		"mkdir -p home/working/x home/working/.new/sessions home/working/z/sessions && : >home/working/y && "
+		"echo no >home/working/z/project.json");
+	cr_assert_eq(ews_home_projects(&projects, home), 0, "%s", ews_error_message());
+	cr_assert_eq(projects.n, 3);
+	cr_assert_str_eq(ews_home_project_path(&projects.items[0]), fixture_top());
+	cr_assert_str_eq(ews_home_project_path(&projects.items[1]), "/a/c/.git");
+	cr_assert(projects.items[1].is_gone && !projects.items[1].problem);
+	cr_assert_str_eq(ews_path_base(projects.items[2].dir), "z");
+	cr_assert_not_null(projects.items[2].problem);
+}
