@@ -108,7 +108,6 @@ int ews_home_project_write(int dir_fd, const char *common_dir, const char *proje
 int ews_home_project_read_store(char **store, int working_fd, const char *dir)
 {
 	EWS_CLEANUP(fd) int fd = openat(working_fd, dir, O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(json) cJSON *json = NULL;
 	int rc;
 
@@ -116,13 +115,9 @@ int ews_home_project_read_store(char **store, int working_fd, const char *dir)
 		return EWS_ENOTFOUND;
 	if (fd < 0)
 		return ews_error_os("cannot open '%s'", dir);
-	rc = ews_file_read_own(&text, fd, PROJECT_FILE, PROJECT_BYTES_MAX);
+	rc = read_json(&json, fd);
 	if (rc == EWS_ENOTFOUND)
 		rc = ews_error(EWS_EDAMAGED, "there is none");
-	if (rc == 0)
-		rc = ews_json_parse(&json, text.ptr, text.len);
-	if (rc == 0)
-		rc = ews_json_check_version(json, PROJECT_VERSION);
 	if (rc == 0)
 		rc = ews_json_get_bytes(store, json, "store");
 	return rc < 0 ? ews_error_wrap("'%s' in '%s'", PROJECT_FILE, dir) : 0;
@@ -411,15 +406,12 @@ int ews_home_find_trashed(char **project, char **step, const char *home, const c
 	EWS_CLEANUP(home_project) struct ews_home_project known = { .dir = NULL };
 	EWS_CLEANUP(free) char *repo = NULL;
 	EWS_CLEANUP(fd) int fd = -1;
-	const char *slash;
+	const char *at = ews_path_is_inside(cwd, working) ? ews_str_after(cwd + strlen(working), "/") : NULL;
+	const char *slash = at ? strchr(at, '/') : NULL;
 
-	if (!ews_path_is_inside(cwd, working) || strlen(cwd) <= strlen(working) + 1)
-		return ews_error(EWS_ENOTFOUND, "'%s' is in no trash", cwd);
-	cwd += strlen(working) + 1;
-	slash = strchr(cwd, '/');
 	if (!slash || !ews_str_begins(slash, TRASH))
 		return ews_error(EWS_ENOTFOUND, "'%s' is in no trash", cwd);
-	repo = ews_strndup(cwd, (size_t)(slash - cwd));
+	repo = ews_strndup(at, (size_t)(slash - at));
 	fd = ews_home_open_working(home, false);
 	if (fd < 0 || read_project(&known, fd, repo) < 0)
 		return ews_error_code();

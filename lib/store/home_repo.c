@@ -91,9 +91,7 @@ static int claim(int working_fd, const char *dir, const char *common_dir, const 
 	if (mkdirat(working_fd, tmp, 0700) < 0)
 		return ews_error_os("cannot make '%s'", tmp);
 	fd = openat(working_fd, tmp, O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return ews_error_os("cannot open '%s'", tmp);
-	rc = ews_home_project_write(fd, common_dir, project);
+	rc = fd < 0 ? ews_error_os("cannot open '%s'", tmp) : ews_home_project_write(fd, common_dir, project);
 	if (rc == 0)
 		rc = ews_file_rename_new(working_fd, tmp, working_fd, dir);
 	if (rc < 0) {
