@@ -66,7 +66,7 @@ static int vacate(int stores, const char *home, const char *store)
 {
 	EWS_CLEANUP(home_project) struct ews_home_project holder = { .dir = NULL };
 	EWS_CLEANUP(free) char *dir = NULL;
-	int rc = access(store, F_OK) < 0 ? EWS_ENOTFOUND : ews_home_find_repo_dir(&dir, home, store);
+	int rc = access(store, F_OK) < 0 ? EWS_ENOTFOUND : ews_home_repo_dir(&dir, home, store, NULL);
 
 	if (rc == 0)
 		rc = ews_home_project_read(&holder, dir);
@@ -151,7 +151,7 @@ bool ews_astray_finish_parking(const char *home, const char *store)
 	bool is_done = false;
 
 	/* Mostly it is somebody's, and no other need be asked. */
-	if (ews_home_find_repo_dir(&dir, home, store) == EWS_ENOTFOUND)
+	if (ews_home_repo_dir(&dir, home, store, NULL) == EWS_ENOTFOUND)
 		(void)ews_home_projects(&projects, home); /* who sees none of them can't be sure of one */
 	for (size_t i = 0; i < projects.n && !is_done; i++)
 		is_done = is_half_parked(&projects.items[i], store) &&
@@ -164,7 +164,7 @@ int ews_astray_is_anew(const char *home, const char *store)
 {
 	EWS_CLEANUP(home_project) struct ews_home_project project = { .dir = NULL };
 	EWS_CLEANUP(free) char *dir = NULL;
-	int rc = ews_home_find_repo_dir(&dir, home, store);
+	int rc = ews_home_repo_dir(&dir, home, store, NULL);
 
 	if (rc == 0)
 		rc = ews_home_project_read(&project, dir);
@@ -177,7 +177,7 @@ int ews_astray_is_anew(const char *home, const char *store)
 int ews_astray_accept(const char *home, const char *store)
 {
 	EWS_CLEANUP(free) char *dir = NULL;
-	int rc = ews_home_find_repo_dir(&dir, home, store);
+	int rc = ews_home_repo_dir(&dir, home, store, NULL);
 
 	return rc < 0 ? rc : ews_home_accept_birth(dir);
 }

@@ -250,7 +250,7 @@ static int find_by_name(char **out, const char *home, int working_fd, const char
 	return rc;
 }
 
-static int find_or_claim(char **out, const char *home, const char *common_dir, const char *project)
+int ews_home_repo_dir(char **out, const char *home, const char *common_dir, const char *project)
 {
 	EWS_CLEANUP(fd) int working = ews_home_open_working(home, project != NULL);
 	int rc;
@@ -263,16 +263,6 @@ static int find_or_claim(char **out, const char *home, const char *common_dir, c
 	if (rc == EWS_ENOTFOUND && project)
 		rc = find_by_name(out, home, working, common_dir, project);
 	return rc == EWS_ENOTFOUND ? ews_error(EWS_ENOTFOUND, "this project has no sessions") : rc;
-}
-
-int ews_home_repo_dir(char **out, const char *home, const char *common_dir, const char *project)
-{
-	return find_or_claim(out, home, common_dir, project);
-}
-
-int ews_home_find_repo_dir(char **out, const char *home, const char *common_dir)
-{
-	return find_or_claim(out, home, common_dir, NULL);
 }
 
 char *ews_home_store(const char *home, const char *project)

@@ -12,17 +12,11 @@
 #include "store/home_project.h"
 
 /*
- * The directory of the store `common_dir`, below `home`: named after `name`, with a
- * hash behind it when another store has that name already. Made when missing.
- * `project` is recorded in project.json for people and doctors. The caller frees `*out`.
+ * The directory below `home` that the store `common_dir` has; the caller frees `*out`. With `project` it is made when there is none, and
+ * says that this is whose it is; without (NULL) nothing is made, and that fails with EWS_ENOTFOUND. One whose project.json is damaged, or
+ * missing, is known by its sessions, and gets a new one. Fails with EWS_EIO when the disk does not give what one says that may be it.
  */
 int ews_home_repo_dir(char **out, const char *home, const char *common_dir, const char *project);
-
-/*
- * Is there one already? Fails with EWS_ENOTFOUND, makes nothing. One whose project.json is damaged, or missing, is known by its
- * sessions, and gets a new one. Both fail with EWS_EIO when the disk does not give what one says that may be it.
- */
-int ews_home_find_repo_dir(char **out, const char *home, const char *common_dir);
 
 /* Where the store of the plain directory `project` (absolute, real) is, or would be; the caller frees it. */
 char *ews_home_store(const char *home, const char *project);

@@ -139,7 +139,7 @@ static enum in_place sessions_in_place(const struct ews_repo *repo)
 	const struct stand stand = { .project = repo->project, .git_dir = repo->git_dir };
 	EWS_CLEANUP(free) char *dir = NULL;
 
-	if (ews_home_find_repo_dir(&dir, repo->home, repo->common_dir) == 0)
+	if (ews_home_repo_dir(&dir, repo->home, repo->common_dir, NULL) == 0)
 		return sessions_in_dir(repo, &stand, dir);
 	ews_error_clear();
 	return former_sessions_in_place(repo);
@@ -502,10 +502,7 @@ int ews_repo_need_dir(struct ews_repo *repo, bool make)
 
 	if (repo->dir)
 		return 0;
-	if (make)
-		rc = ews_home_repo_dir(&dir, repo->home, repo->common_dir, repo->project);
-	else
-		rc = ews_home_find_repo_dir(&dir, repo->home, repo->common_dir);
+	rc = ews_home_repo_dir(&dir, repo->home, repo->common_dir, make ? repo->project : NULL);
 	return rc < 0 ? rc : ews_repo_take_dir(repo, dir);
 }
 

@@ -57,7 +57,7 @@ static bool is_known(const char *dir, const char *home)
 	EWS_CLEANUP(free) char *common = NULL;
 	EWS_CLEANUP(free) char *repo_dir = NULL;
 	bool is = ews_odb_find_common_dir(&common, dir) == 0 && ews_odb_is_common_dir(common) > 0 &&
-		  ews_home_find_repo_dir(&repo_dir, home, common) == 0;
+		  ews_home_repo_dir(&repo_dir, home, common, NULL) == 0;
 
 	ews_error_clear();
 	return is;

@@ -261,7 +261,7 @@ static int find_moved(struct ews_state *out, const char *home, const struct wher
 static int is_used_in_place(struct ews_state *out, const char *home, const struct where *where)
 {
 	EWS_CLEANUP(free) char *repo_dir = NULL;
-	int rc = ews_home_find_repo_dir(&repo_dir, home, where->common_dir);
+	int rc = ews_home_repo_dir(&repo_dir, home, where->common_dir, NULL);
 
 	if (rc < 0 && ews_error_if_passing(rc) < 0)
 		return rc;

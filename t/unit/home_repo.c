@@ -43,7 +43,7 @@ static char *name_of(const char *common_dir)
 
 	cr_assert_eq(ews_home_repo_dir(&dir, home, common_dir, "/p"), 0, "%s: %s", common_dir, ews_error_message());
 	cr_assert_eq(ews_home_repo_dir(&again, home, common_dir, "/other"), 0);
-	cr_assert_eq(ews_home_find_repo_dir(&found, home, common_dir), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_home_repo_dir(&found, home, common_dir, NULL), 0, "%s", ews_error_message());
 	cr_assert_str_eq(dir, again);
 	cr_assert_str_eq(dir, found);
 	cr_assert(!strncmp(dir, home, len) && !strncmp(dir + len, "/working/", 9));
@@ -92,7 +92,7 @@ Test(home_repo, a_second_store_of_a_name_gets_a_hash_behind_it)
 	cr_assert(!strncmp(second, "demo-", 5) && strlen(second) == 13);
 	cr_assert_str_neq(second, third);
 	cr_assert_str_neq(newline, alike);
-	cr_assert_eq(ews_home_find_repo_dir(&found, home, "/d/demo/.git"), EWS_ENOTFOUND);
+	cr_assert_eq(ews_home_repo_dir(&found, home, "/d/demo/.git", NULL), EWS_ENOTFOUND);
 }
 
 Test(home_repo, a_directory_of_nobody_or_of_garbage_is_not_taken_over)
