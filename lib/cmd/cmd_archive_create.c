@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "store/home.h"
 #include "cmd/cmd_archive.h"
 #include "cmd/progress.h"
 #include "cmd/render_archive.h"
@@ -93,7 +94,7 @@ static int take_here(struct plan *plan, struct ews_cmd_ctx *ctx, const char *hom
  */
 static int take_recorded(const char **word, const struct plan *plan, const struct ews_cmd_ctx *ctx, const char *home)
 {
-	EWS_CLEANUP(free) char *archives = ews_path_join(home, "archives");
+	EWS_CLEANUP(free) char *archives = ews_path_join(home, EWS_HOME_ARCHIVES);
 	EWS_CLEANUP(free) char *file = ews_path_absolute(ctx->cwd, plan->previous.file);
 	EWS_CLEANUP(free) char *real = plan->previous.path ? realpath(plan->previous.path, NULL) : NULL;
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
@@ -224,7 +225,7 @@ static int take_options(struct plan *plan, const struct ews_cmd_ctx *ctx, const 
 /* Archives in home have their own place and modes, however it was named. */
 static void settle_place(struct plan *plan, const char *home)
 {
-	EWS_CLEANUP(free) char *archives = ews_path_join(home, "archives");
+	EWS_CLEANUP(free) char *archives = ews_path_join(home, EWS_HOME_ARCHIVES);
 
 	if (plan->to && ews_path_is_inside(plan->to, archives))
 		free(ews_steal(&plan->to));

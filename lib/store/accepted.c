@@ -19,7 +19,6 @@
 #include "base/path.h"
 #include "store/home.h"
 
-#define DIRECTORY "accepted"
 #define BYTES_MAX (64 * EWS_KIB)
 
 static char *name_of(const char *project)
@@ -43,7 +42,7 @@ static void add_head(struct ews_buf *out, const char *project)
 bool ews_accepted_has(const char *home, const char *project, const char *source, const char *digest)
 {
 	EWS_CLEANUP(free) char *name = name_of(project);
-	EWS_CLEANUP(free) char *path = ews_strfmt("%s/" DIRECTORY "/%s", home, name);
+	EWS_CLEANUP(free) char *path = ews_strfmt("%s/" EWS_HOME_ACCEPTED "/%s", home, name);
 	EWS_CLEANUP(free) char *line = ews_strfmt("\n%s %s\n", source, digest);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf head = EWS_BUF_INIT;
@@ -66,10 +65,10 @@ int ews_accepted_write(const char *home, const char *project, const struct ews_s
 
 	if (home_fd < 0)
 		return home_fd;
-	rc = ews_dir_make(home_fd, DIRECTORY, 0700);
+	rc = ews_dir_make(home_fd, EWS_HOME_ACCEPTED, 0700);
 	if (rc < 0)
 		return rc;
-	dir = ews_dir_open_beneath(home_fd, DIRECTORY);
+	dir = ews_dir_open_beneath(home_fd, EWS_HOME_ACCEPTED);
 	if (dir < 0)
 		return dir;
 	add_head(&text, project);
@@ -81,7 +80,7 @@ int ews_accepted_write(const char *home, const char *project, const struct ews_s
 int ews_accepted_remove(const char *home, const char *project)
 {
 	EWS_CLEANUP(free) char *name = name_of(project);
-	EWS_CLEANUP(free) char *path = ews_strfmt("%s/" DIRECTORY "/%s", home, name);
+	EWS_CLEANUP(free) char *path = ews_strfmt("%s/" EWS_HOME_ACCEPTED "/%s", home, name);
 	EWS_CLEANUP(free) char *dir = ews_path_dir(path);
 
 	if (unlink(path) < 0)

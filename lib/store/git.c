@@ -21,6 +21,7 @@
 #include "base/str.h"
 #include "store/gate.h"
 #include "store/git_program.h"
+#include "store/home.h"
 
 #define GIT_USAGE 129 /* what git exits with where it does not take an option */
 #define STDERR_MAX (64 * EWS_KIB)
@@ -81,7 +82,7 @@ int ews_git_make_bare(const char *dir, enum ews_hash_algo algo)
 int ews_git_neutral_dir(char **out, const char *home, enum ews_hash_algo algo)
 {
 	EWS_CLEANUP(free)
-	char *dir = ews_path_join(home, algo == EWS_SHA256 ? "neutral-sha256.git" : "neutral.git");
+	char *dir = ews_path_join(home, algo == EWS_SHA256 ? EWS_HOME_NEUTRAL_SHA256 : EWS_HOME_NEUTRAL);
 	int rc = ews_git_make_bare(dir, algo);
 
 	if (rc == 0)

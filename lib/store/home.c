@@ -25,7 +25,7 @@ bool ews_home_is_ours(int fd)
 	struct stat st;
 	bool is_ours = fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & S_ISVTX);
 
-	if (is_ours && faccessat(fd, "working", F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+	if (is_ours && faccessat(fd, EWS_HOME_WORKING, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		is_ours = ews_dir_names_read(&names, fd) == 0;
 	return is_ours;
 }
@@ -77,9 +77,9 @@ int ews_home_open_working(const char *home, bool make)
 	int rc = fd;
 
 	if (fd >= 0 && make)
-		rc = ews_dir_make(fd, "working", 0700);
+		rc = ews_dir_make(fd, EWS_HOME_WORKING, 0700);
 	if (rc >= 0)
-		rc = ews_dir_open_own(fd, "working");
+		rc = ews_dir_open_own(fd, EWS_HOME_WORKING);
 	return rc == EWS_ENOTFOUND && !make ? ews_error(EWS_ENOTFOUND, "there are no sessions") : rc;
 }
 
@@ -91,13 +91,15 @@ char *ews_home_tmp(const char *repo_dir, const char *id)
 
 	ews_hash_once(EWS_SHA256, digest, session, strlen(session));
 	ews_hex(hex, digest, 4);
-	return ews_strfmt("tmp/%s", hex);
+	return ews_strfmt(EWS_HOME_TMP "/%s", hex);
 }
 
 bool ews_home_is_reserved(const char *home, const char *path)
 {
-	static const char *const names[] = { "accepted", "archives", "elsewhere", "hooks", "neutral.git",
-					     "ports",    "reserve",  "store",     "tmp",   "working" };
+	static const char *const names[] = { EWS_HOME_ACCEPTED, EWS_HOME_ARCHIVES, EWS_HOME_ELSEWHERE,
+					     EWS_HOME_HOOKS,    EWS_HOME_NEUTRAL,  EWS_HOME_PORTS,
+					     EWS_HOME_RESERVE,  EWS_HOME_STORES,   EWS_HOME_TMP,
+					     EWS_HOME_WORKING };
 	EWS_CLEANUP(free) char *real_home = ews_dir_resolve(home);
 	EWS_CLEANUP(free) char *real = ews_dir_resolve(path);
 	const char *rel;

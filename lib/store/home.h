@@ -1,5 +1,5 @@
 /*
- * Home: the directory of all that we keep for a user, how it is opened, and what is never put into it by others.
+ * Home: the directory of all that we keep for a user, how it is opened, and what is called how in it.
  *
  * What lies in it is drawn in lib/README.md. All but the workspaces themselves is 0700 and 0600.
  *
@@ -9,6 +9,20 @@
 #define EWS_STORE_HOME_H
 
 #include <stdbool.h>
+
+/* What lies in home. A new one is reserved, too: ews_home_is_reserved(). */
+#define EWS_HOME_ACCEPTED "accepted"
+#define EWS_HOME_ARCHIVES "archives"
+#define EWS_HOME_ELSEWHERE "elsewhere"
+#define EWS_HOME_HOOKS "hooks"
+#define EWS_HOME_NEUTRAL "neutral.git"
+#define EWS_HOME_NEUTRAL_SHA256 "neutral-sha256.git"
+#define EWS_HOME_PORTS "ports"
+#define EWS_HOME_PORTS_LOCK "ports.lock"
+#define EWS_HOME_RESERVE "reserve"
+#define EWS_HOME_STORES "store"
+#define EWS_HOME_TMP "tmp"
+#define EWS_HOME_WORKING "working"
 
 /* Trash that is not at home: beside a workspace that lives elsewhere, and in a directory that things are put into. */
 #define EWS_TRASH_ELSEWHERE ".ews-trash"

@@ -277,7 +277,7 @@ int ews_home_projects(struct ews_home_projects *out, const char *home)
 			if (!project.problem)
 				continue;
 		}
-		project.dir = ews_strfmt("%s/working/%s", home, names.items[i].name);
+		project.dir = ews_strfmt("%s/" EWS_HOME_WORKING "/%s", home, names.items[i].name);
 		add_project(out, &project);
 	}
 	return n < 0 ? (int)n : 0;
@@ -402,7 +402,7 @@ int ews_home_move_project(const char *dir, const char *common_dir, const char *p
 int ews_home_find_trashed(char **project, char **step, const char *home, const char *cwd)
 {
 	EWS_CLEANUP(free) char *real_home = realpath(home, NULL);
-	EWS_CLEANUP(free) char *working = ews_path_join(real_home ? real_home : home, "working");
+	EWS_CLEANUP(free) char *working = ews_path_join(real_home ? real_home : home, EWS_HOME_WORKING);
 	EWS_CLEANUP(home_project) struct ews_home_project known = { .dir = NULL };
 	EWS_CLEANUP(free) char *repo = NULL;
 	EWS_CLEANUP(fd) int fd = -1;

@@ -62,7 +62,7 @@ static char *hashed_name(const char *name, const char *common_dir)
 /* Is it the store of a plain directory? Those are called as ews_home_store() says. */
 static bool is_our_store(const char *home, const char *common_dir)
 {
-	EWS_CLEANUP(free) char *stores = ews_path_join(home, "store");
+	EWS_CLEANUP(free) char *stores = ews_path_join(home, EWS_HOME_STORES);
 	EWS_CLEANUP(free) char *real = realpath(stores, NULL);
 	EWS_CLEANUP(free) char *above = ews_path_dir(common_dir);
 
@@ -203,7 +203,7 @@ static int find_by_claim(char **out, const char *home, int working_fd, const cha
 	ews_error_clear();
 	if (!found)
 		return EWS_ENOTFOUND;
-	*out = ews_strfmt("%s/working/%s", home, found);
+	*out = ews_strfmt("%s/" EWS_HOME_WORKING "/%s", home, found);
 	return 0;
 }
 
@@ -227,7 +227,7 @@ static int find_named(char **out, const char *home, int working_fd, const char *
 	ews_error_clear();
 	if (rc < 0 || strcmp(store, common_dir))
 		return EWS_ENOTFOUND;
-	*out = ews_strfmt("%s/working/%s", home, dir);
+	*out = ews_strfmt("%s/" EWS_HOME_WORKING "/%s", home, dir);
 	return 0;
 }
 
@@ -270,7 +270,7 @@ char *ews_home_store(const char *home, const char *project)
 	EWS_CLEANUP(free) char *plain = store_name(project);
 	EWS_CLEANUP(free) char *hashed = hashed_name(plain, project);
 
-	return ews_strfmt("%s/store/%s.git", home, hashed);
+	return ews_strfmt("%s/" EWS_HOME_STORES "/%s.git", home, hashed);
 }
 
 char *ews_home_parked_store(const char *home, const struct ews_home_project *project)
@@ -279,5 +279,5 @@ char *ews_home_parked_store(const char *home, const struct ews_home_project *pro
 	EWS_CLEANUP(free) char *known_by = ews_strfmt("%s\n%s", project->project, project->birth);
 	EWS_CLEANUP(free) char *hashed = hashed_name(plain, known_by);
 
-	return ews_strfmt("%s/store/%s.git", home, hashed);
+	return ews_strfmt("%s/" EWS_HOME_STORES "/%s.git", home, hashed);
 }

@@ -28,7 +28,7 @@ static char *elsewhere_file(const char *workspace)
 
 	ews_hash_once(EWS_SHA256, digest, workspace, strlen(workspace));
 	ews_hex(hex, digest, 16);
-	return ews_strfmt("elsewhere/%s", hex);
+	return ews_strfmt(EWS_HOME_ELSEWHERE "/%s", hex);
 }
 
 int ews_home_mark_elsewhere(const char *home, const char *workspace, const char *repo_dir, const char *id)
@@ -41,10 +41,10 @@ int ews_home_mark_elsewhere(const char *home, const char *workspace, const char 
 
 	if (fd < 0)
 		return fd;
-	rc = ews_dir_make(fd, "elsewhere", 0700);
+	rc = ews_dir_make(fd, EWS_HOME_ELSEWHERE, 0700);
 	if (rc < 0)
 		return rc;
-	dir = ews_dir_open_beneath(fd, "elsewhere");
+	dir = ews_dir_open_beneath(fd, EWS_HOME_ELSEWHERE);
 	return dir < 0 ? dir : ews_file_replace(dir, ews_path_base(name), text, strlen(text), 0600);
 }
 
@@ -91,7 +91,7 @@ static bool split_workspace(char **repo, char **id, const char *working, const c
 static bool find_marked(char **repo, char **id, const char *home, const char *cwd)
 {
 	EWS_CLEANUP(free) char *at = ews_strdup(cwd);
-	EWS_CLEANUP(free) char *elsewhere = ews_path_join(home, "elsewhere");
+	EWS_CLEANUP(free) char *elsewhere = ews_path_join(home, EWS_HOME_ELSEWHERE);
 	EWS_CLEANUP(fd) int dir = open(elsewhere, O_DIRECTORY | O_CLOEXEC);
 
 	if (dir < 0)
@@ -127,9 +127,9 @@ int ews_home_find_workspace(char **repo_dir, char **id, const char *home, const 
 		return ews_error_os("cannot look at '%s'", home);
 	if (!real_home)
 		return ews_error(EWS_ENOTFOUND, "there are no sessions");
-	working = ews_path_join(real_home, "working");
+	working = ews_path_join(real_home, EWS_HOME_WORKING);
 	if (!split_workspace(&repo, id, working, cwd) && !find_marked(&repo, id, home, cwd))
 		return ews_error(EWS_ENOTFOUND, "'%s' is in no workspace", cwd);
-	*repo_dir = ews_strfmt("%s/working/%s", home, repo);
+	*repo_dir = ews_strfmt("%s/" EWS_HOME_WORKING "/%s", home, repo);
 	return 0;
 }

@@ -15,8 +15,8 @@
 #include "base/cleanup.h"
 #include "base/dir.h"
 #include "base/error.h"
+#include "store/home.h"
 
-#define NAME "reserve"
 /* With less than so many of it left nothing is put aside: others need the space more. */
 #define PLENTY 16
 
@@ -42,7 +42,7 @@ static bool is_whole(int dir)
 {
 	struct stat st;
 
-	return fstatat(dir, NAME, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	return fstatat(dir, EWS_HOME_RESERVE, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
 	       st.st_size >= EWS_RESERVE_BYTES;
 }
 
@@ -60,18 +60,18 @@ void ews_reserve_make(const char *home)
 
 	if (dir < 0 || is_whole(dir) || bytes_left(dir) < (uint64_t)PLENTY * EWS_RESERVE_BYTES)
 		return;
-	(void)unlinkat(dir, NAME, 0); /* there may be none */
-	fd = openat(dir, NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	(void)unlinkat(dir, EWS_HOME_RESERVE, 0); /* there may be none */
+	fd = openat(dir, EWS_HOME_RESERVE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	/* Half of it is no reserve; none is none, and is made another time. */
 	if (fd >= 0 && posix_fallocate(fd, 0, EWS_RESERVE_BYTES) != 0)
-		(void)unlinkat(dir, NAME, 0); /* best effort: then it is a small one */
+		(void)unlinkat(dir, EWS_HOME_RESERVE, 0); /* best effort: then it is a small one */
 }
 
 bool ews_reserve_free(const char *home)
 {
 	EWS_CLEANUP(fd) int dir = open_home(home);
 
-	return dir >= 0 && unlinkat(dir, NAME, 0) == 0;
+	return dir >= 0 && unlinkat(dir, EWS_HOME_RESERVE, 0) == 0;
 }
 
 void ews_reserve_ease(const char *home)
@@ -79,5 +79,5 @@ void ews_reserve_ease(const char *home)
 	EWS_CLEANUP(fd) int dir = open_home(home);
 
 	if (dir >= 0 && bytes_left(dir) < EWS_RESERVE_BYTES)
-		(void)unlinkat(dir, NAME, 0); /* best effort: there may be none */
+		(void)unlinkat(dir, EWS_HOME_RESERVE, 0); /* best effort: there may be none */
 }

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "store/config_user.h"
+#include "store/home.h"
 #include "store/home_repo.h"
 #include "store/litter.h"
 #include "work/artifact_type.h"
@@ -48,7 +49,7 @@ static char *plain_place(const char *home, const char *dir)
 	const char *name = ews_path_base(store);
 	size_t len = strlen(name) - strlen(".git");
 
-	return ews_strfmt("%s/archives/%.*s", home, (int)len, name);
+	return ews_strfmt("%s/" EWS_HOME_ARCHIVES "/%.*s", home, (int)len, name);
 }
 
 int ews_archive_place(char **out, struct ews_repo *repo, const char *home, const char *dir)
@@ -57,7 +58,8 @@ int ews_archive_place(char **out, struct ews_repo *repo, const char *home, const
 
 	if (rc < 0)
 		return rc;
-	*out = repo ? ews_strfmt("%s/archives/%s", home, ews_path_base(repo->dir)) : plain_place(home, dir);
+	*out = repo ? ews_strfmt("%s/" EWS_HOME_ARCHIVES "/%s", home, ews_path_base(repo->dir))
+		    : plain_place(home, dir);
 	return 0;
 }
 
@@ -75,7 +77,7 @@ int ews_archive_places(struct ews_strv *out, struct ews_repo *repo, const char *
 	if (rc < 0 && rc != EWS_ENOTFOUND)
 		return rc;
 	if (rc == 0)
-		ews_strv_addf(out, "%s/archives/%s", home, ews_path_base(repo->dir));
+		ews_strv_addf(out, "%s/" EWS_HOME_ARCHIVES "/%s", home, ews_path_base(repo->dir));
 	ews_error_clear(); /* one that has no directory in home yet has no archive there */
 	add_plain_place(out, home, dir);
 	if (repo && strcmp(repo->project, dir) != 0)
@@ -148,7 +150,7 @@ static int add_candidates(struct ews_strv *out, const char *dir, const char *wor
 
 int ews_archive_all_places(struct ews_strv *out, const char *home)
 {
-	EWS_CLEANUP(free) char *archives = ews_path_join(home, "archives");
+	EWS_CLEANUP(free) char *archives = ews_path_join(home, EWS_HOME_ARCHIVES);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n = ews_dir_names_read_at(&names, archives);
 
@@ -362,7 +364,7 @@ int ews_archive_limit(uint64_t *out_bytes, struct ews_repo *repo)
 
 void ews_archive_sweep(const char *home)
 {
-	EWS_CLEANUP(free) char *archives = ews_path_join(home, "archives");
+	EWS_CLEANUP(free) char *archives = ews_path_join(home, EWS_HOME_ARCHIVES);
 	EWS_CLEANUP(fd) int fd = ews_dir_open(archives);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);

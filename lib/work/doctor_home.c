@@ -108,15 +108,21 @@ static void look_at_unread(struct ews_checkup *out, const struct ews_patient *pa
 
 static void look_at_owner(struct ews_checkup *out, const struct ews_patient *patient, int home_fd)
 {
-	static const char *const dirs[] = { "",          "working",  "store",    "tmp",
-					    "elsewhere", "accepted", "archives", "hooks" };
+	static const char *const dirs[] = { "",
+					    EWS_HOME_WORKING,
+					    EWS_HOME_STORES,
+					    EWS_HOME_TMP,
+					    EWS_HOME_ELSEWHERE,
+					    EWS_HOME_ACCEPTED,
+					    EWS_HOME_ARCHIVES,
+					    EWS_HOME_HOOKS };
 	static const char *const parts[] = { "", "/sessions", "/locks", "/undo", "/trash", "/qe" };
 	const char *dir = patient->repo ? patient->repo->dir : NULL;
 
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
 		look_at_dir(out, patient, home_fd, dirs[i]);
 	for (size_t i = 0; dir && i < sizeof(parts) / sizeof(*parts); i++) {
-		EWS_CLEANUP(free) char *rel = ews_strfmt("working/%s%s", ews_path_base(dir), parts[i]);
+		EWS_CLEANUP(free) char *rel = ews_strfmt(EWS_HOME_WORKING "/%s%s", ews_path_base(dir), parts[i]);
 
 		look_at_dir(out, patient, home_fd, rel);
 	}
@@ -272,7 +278,7 @@ static void look_at_reserve(struct ews_checkup *out, const struct ews_patient *p
 	struct ews_check *check;
 	struct stat st;
 
-	if (fstatat(home_fd, "working", &st, AT_SYMLINK_NOFOLLOW) < 0)
+	if (fstatat(home_fd, EWS_HOME_WORKING, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	if (ews_reserve_is_there(patient->home)) {
 		ews_checkup_ok(out, "reserve", "%d KiB in home are kept for the day when the disk is full",
@@ -282,8 +288,8 @@ static void look_at_reserve(struct ews_checkup *out, const struct ews_patient *p
 	check = ews_checkup_find(
 		out, "reserve", EWS_CHECK_WARNING,
 		"no space in home is kept for the day when the disk is full: undo and recover may fail then");
-	ews_check_mend(check, put_reserve_aside, "", "put %d KiB aside as '%s/reserve'", EWS_RESERVE_BYTES / 1024,
-		       patient->home);
+	ews_check_mend(check, put_reserve_aside, "", "put %d KiB aside as '%s/" EWS_HOME_RESERVE "'",
+		       EWS_RESERVE_BYTES / 1024, patient->home);
 }
 
 /* ---- locks ---- */

@@ -18,6 +18,7 @@
 #include "base/shell_word.h"
 #include "base/str.h"
 #include "store/gitconfig.h"
+#include "store/home.h"
 #include "work/hooks.h"
 #include "work/rules.h"
 
@@ -36,7 +37,7 @@ static char *read_hooks_path(const struct ews_patient *patient)
 {
 	EWS_CLEANUP(gitconfig) struct ews_gitconfig values = EWS_GITCONFIG_INIT;
 	EWS_CLEANUP(free) char *ours = ews_path_join(patient->repo->common_dir, EWS_HOOKS_DIR);
-	EWS_CLEANUP(free) char *users = ews_path_join(patient->home, "hooks");
+	EWS_CLEANUP(free) char *users = ews_path_join(patient->home, EWS_HOME_HOOKS);
 	char *last = NULL;
 
 	if (ews_gitconfig_find(&values, patient->repo->git_dir, "^core\\.hookspath$") < 0)

@@ -21,6 +21,7 @@
 #include "base/str.h"
 #include "store/git.h"
 #include "store/gitfile.h"
+#include "store/home.h"
 #include "store/home_project.h"
 #include "store/home_workspace.h"
 #include "store/linked.h"
@@ -66,7 +67,7 @@ static char *working_dir(const struct ews_patient *patient)
 {
 	EWS_CLEANUP(free) char *real = realpath(patient->home, NULL);
 
-	return ews_path_join(real ? real : patient->home, "working");
+	return ews_path_join(real ? real : patient->home, EWS_HOME_WORKING);
 }
 
 static int read_entry(struct entry *out, const struct ews_patient *patient, const char *id)

@@ -27,7 +27,6 @@
 #include "work/hooks_script.h"
 #include "work/retell.h"
 
-#define IN_HOME "hooks"
 #define CONFIG_FILE "config"
 #define FROM_GIT_DIR EWS_HOOKS_DIR "/" CONFIG_FILE
 #define WORKTREE_CONFIG "config.worktree"
@@ -90,7 +89,7 @@ static void aim(struct target *out, enum ews_hooks_scope scope, struct ews_repo 
 	out->scope = scope;
 	out->repo = repo;
 	out->home = home;
-	out->dir = scope == EWS_HOOKS_USER ? ews_path_join(home, IN_HOME)
+	out->dir = scope == EWS_HOOKS_USER ? ews_path_join(home, EWS_HOME_HOOKS)
 					   : ews_path_join(repo->common_dir, EWS_HOOKS_DIR);
 }
 

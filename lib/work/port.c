@@ -16,8 +16,6 @@
 #include "base/path.h"
 #include "store/home.h"
 
-#define PORTS_FILE "ports"
-#define PORTS_LOCK "ports.lock"
 #define PORTS_BYTES_MAX EWS_MIB
 #define WAIT_MS 10000
 /* Below those that the kernel gives to clients. */
@@ -91,7 +89,7 @@ static int choose(struct ews_session *session, int home_fd)
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(given) struct given given = { .lines = EWS_BUF_INIT };
 	size_t i = 0;
-	int rc = ews_file_read_own(&text, home_fd, PORTS_FILE, PORTS_BYTES_MAX);
+	int rc = ews_file_read_own(&text, home_fd, EWS_HOME_PORTS, PORTS_BYTES_MAX);
 
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
@@ -108,14 +106,14 @@ static int choose(struct ews_session *session, int home_fd)
 	if (!session->state.port_base)
 		return 0;
 	add_line(&given.lines, session->state.port_base, session->dir);
-	return ews_file_replace(home_fd, PORTS_FILE, given.lines.ptr, given.lines.len, 0600);
+	return ews_file_replace(home_fd, EWS_HOME_PORTS, given.lines.ptr, given.lines.len, 0600);
 }
 
 int ews_port_give(struct ews_session *session)
 {
 	EWS_CLEANUP(fd) int home = ews_home_open(session->repo->home);
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	int rc = home < 0 ? home : ews_lock_take(&lock, home, PORTS_LOCK, "run", WAIT_MS);
+	int rc = home < 0 ? home : ews_lock_take(&lock, home, EWS_HOME_PORTS_LOCK, "run", WAIT_MS);
 
 	if (rc == 0)
 		rc = choose(session, home);

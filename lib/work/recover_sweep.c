@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "store/home.h"
 #include "store/litter.h"
 #include "store/lock.h"
 #include "work/archive.h"
@@ -105,10 +106,10 @@ static void sweep_unclaimed(int working_fd)
 /* Repositories of ours and directories of projects that were not finished, and what was on its way out. */
 void ews_recover_sweep_home(const struct ews_repo *repo)
 {
-	static const char *const in_home[] = { "accepted", "elsewhere", "hooks" };
+	static const char *const in_home[] = { EWS_HOME_ACCEPTED, EWS_HOME_ELSEWHERE, EWS_HOME_HOOKS };
 	EWS_CLEANUP(fd) int home = ews_dir_open(repo->home);
-	EWS_CLEANUP(fd) int store = home < 0 ? -1 : ews_dir_open_beneath(home, "store");
-	EWS_CLEANUP(fd) int working = home < 0 ? -1 : ews_dir_open_beneath(home, "working");
+	EWS_CLEANUP(fd) int store = home < 0 ? -1 : ews_dir_open_beneath(home, EWS_HOME_STORES);
+	EWS_CLEANUP(fd) int working = home < 0 ? -1 : ews_dir_open_beneath(home, EWS_HOME_WORKING);
 
 	if (home >= 0) {
 		sweep_prefix(home, ".new-");

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/home.h"
 #include "work/content.h"
 #include "work/remains.h"
 #include "work/session.h"
@@ -135,7 +136,7 @@ EWS_CLEANUP_DEFINE(entry, struct entry, release_entry)
 static bool is_of_this_home(struct entry *out, const struct ews_repo *repo, int entry_fd, const char *id)
 {
 	EWS_CLEANUP(free) char *home = realpath(repo->home, NULL);
-	EWS_CLEANUP(free) char *working = ews_path_join(home ? home : repo->home, "working");
+	EWS_CLEANUP(free) char *working = ews_path_join(home ? home : repo->home, EWS_HOME_WORKING);
 	EWS_CLEANUP(free) char *end = ews_strfmt("/qe/%s/.git", id);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *plain = NULL;

@@ -38,7 +38,7 @@ int ews_session_remove_tmp(const struct ews_session *session)
 {
 	EWS_CLEANUP(free) char *rel = ews_home_tmp(session->repo->dir, session->state.id);
 	EWS_CLEANUP(fd) int home = ews_dir_open(session->repo->home);
-	EWS_CLEANUP(fd) int dir = home < 0 ? -1 : ews_dir_open_beneath(home, "tmp");
+	EWS_CLEANUP(fd) int dir = home < 0 ? -1 : ews_dir_open_beneath(home, EWS_HOME_TMP);
 
 	if (home < 0 || (dir < 0 && ews_error_code() != EWS_ENOTFOUND))
 		return ews_error_code();

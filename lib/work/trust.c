@@ -49,7 +49,7 @@ static int choose_place(struct ews_trust *out, struct ews_repo *repo, const stru
 	if (rc < 0)
 		return rc;
 	dir = repo->dir ? ews_strdup(repo->dir)
-			: ews_strfmt("%s/working/%s", repo->home, ews_path_base(repo->project));
+			: ews_strfmt("%s/" EWS_HOME_WORKING "/%s", repo->home, ews_path_base(repo->project));
 	out->workspace = out->method->is_project ? ews_strdup(repo->project) : ews_strfmt("%s/qe/" NEW_SESSION, dir);
 	return 0;
 }
@@ -83,7 +83,7 @@ static void list_writable(struct ews_trust *out, const struct ews_repo *repo, co
 		ews_strv_add(&out->writable, "/");
 		return;
 	}
-	rel = session ? ews_home_tmp(repo->dir, session->state.id) : ews_strdup("tmp/" NEW_SESSION);
+	rel = session ? ews_home_tmp(repo->dir, session->state.id) : ews_strdup(EWS_HOME_TMP "/" NEW_SESSION);
 	ews_strv_add(&out->writable, out->workspace);
 	ews_strv_addf(&out->writable, "%s/%s", repo->home, rel);
 }
