@@ -14,6 +14,9 @@
 #include "store/gitstate.h"
 #include "store/odb.h"
 
+#define EWS_METHOD_ENTRY "worktree entry"
+#define EWS_METHOD_CONFIG ".git/config"
+
 struct ews_place {
 	const char *id;
 	const char *workspace; /* absolute and real */
@@ -23,11 +26,7 @@ struct ews_place {
 	int git_fd; /* the project's own git directory; of a plain directory the store */
 	struct ews_odb *odb;
 	bool copies_objects; /* an independent copy has all objects itself and borrows none */
-	bool is_plain;
-#define EWS_METHOD_ENTRY "worktree entry"
-#define EWS_METHOD_CONFIG ".git/config"
-
-	/* the project is no git repository: a workspace of it has no git directory */
+	bool is_plain; /* the project is no git repository: a workspace of it has no git directory */
 };
 
 struct ews_method {
