@@ -170,7 +170,10 @@ struct ews_snapshot_create_opts {
 int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struct ews_repo *repo,
 			struct ews_session *session, const struct ews_snapshot_create_opts *opts);
 
-/* Move snapshots to trash (undo brings them back). A session's base can't be dropped: EWS_EUSAGE. */
+/*
+ * Move snapshots to trash (undo brings them back). Fails with EWS_EBUSY on a session's base, with EWS_EUSAGE on another ref
+ * that is no snapshot's.
+ */
 int ews_snapshot_drop(struct ews_repo *repo, const struct ews_snapshot *const *snapshots, size_t n);
 
 /*
