@@ -383,7 +383,6 @@ static int take_turn(struct moving *moving, const char *line)
 	return note_failure(moving, rc);
 }
 
-/* Those of the group get their names. */
 /* All new names, some together. Under a group of the caller's they are there when that is finished. */
 static int add_names(struct moving *moving)
 {
