@@ -11,11 +11,11 @@
 /* Take the session's lock for `verb`, if it is not held yet, and read its state anew; fails with EWS_EBUSY. It is released with the session. */
 int ews_session_lock(struct ews_session *session, const char *verb);
 
-/* The same for who wants it whole: fails with EWS_EINTERRUPTED, too, unless the lock was held already. */
-int ews_session_lock_settled(struct ews_session *session, const char *verb);
-
 /* The same, after waiting for it at most so long. */
 int ews_session_lock_within(struct ews_session *session, const char *verb, unsigned wait_ms);
+
+/* As ews_session_lock(), for who wants it whole: fails with EWS_EINTERRUPTED, too, unless the lock was held already. */
+int ews_session_lock_settled(struct ews_session *session, const char *verb);
 
 /* Let go of the lock before the session is released. */
 void ews_session_unlock(struct ews_session *session);
