@@ -76,11 +76,6 @@ void ews_shift_list_changes(struct ews_transition_result *out, const struct ews_
  */
 void ews_shift_spare_shared_files(struct ews_shift *shift);
 
-/* shift_keep.c: what is about to go is in the store for certain. */
-
-/* What goes and is not in the store, though a snapshot has it, joins the batch: it is read again in `root_fd`. */
-int ews_shift_keep_lost(struct ews_shift *shift, int root_fd);
-
 /* Are the files that a person works on what is written? */
 bool ews_shift_is_in_project(const struct ews_shift *shift);
 bool ews_shift_is_away(const struct ews_shift *shift, const char *path);
@@ -101,6 +96,11 @@ void ews_shift_plan_names(struct ews_changes *changes, struct ews_shift *shift, 
 			  ews_entry_equal_fn equal, ews_hardlink_fate_fn fate);
 /* What of two entries must agree after all. */
 ews_entry_equal_fn ews_shift_proven_equal(const struct ews_shift *shift);
+
+/* shift_keep.c: what is about to go is in the store for certain. */
+
+/* What goes and is not in the store, though a snapshot has it, joins the batch: it is read again in `root_fd`. */
+int ews_shift_keep_lost(struct ews_shift *shift, int root_fd);
 
 /* transition.c: count files and bytes of something that is renamed away, for people. */
 void ews_shift_measure(struct ews_transition_result *out, int dir_fd, const char *name);
