@@ -91,18 +91,6 @@ typedef void ews_diff_left_out_fn(void *payload, const struct ews_skip *skip, co
 /* Call `fn` for all that neither a patch nor who takes over what differs can know: what is ignored, excluded or our own is none of it. */
 void ews_diff_list_left_out(const struct ews_diff *diff, ews_diff_left_out_fn *fn, void *payload);
 
-/*
- * Between diff.c and diff_print.c:
- *
- * git apply doesn't see that a link gives way to a directory where the link is renamed: then no line says what it was,
- * and what comes into the directory is refused as beyond a link.
- */
-bool ews_diff_must_not_rename(const struct ews_diff *diff);
-
-/* Have git compare the two trees. Returns its exit status. */
-int ews_diff_git(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
-		 struct ews_git_opts *opts);
-
 /* Give each record its part of the patch, as `text`. */
 int ews_diff_texts(struct ews_diff *diff, struct ews_repo *repo);
 
@@ -111,5 +99,17 @@ int ews_diff_file_hash(char **out, struct ews_repo *repo, const struct ews_oid *
 
 void ews_diff_release(struct ews_diff *diff);
 EWS_CLEANUP_DEFINE(diff, struct ews_diff, ews_diff_release)
+
+/* Between diff.c and diff_print.c. */
+
+/*
+ * Must a patch of it tell no renames? git apply doesn't see that a link gives way to a directory where the link is renamed:
+ * then no line says what it was, and what comes into the directory is refused as beyond a link.
+ */
+bool ews_diff_must_not_rename(const struct ews_diff *diff);
+
+/* Have git compare the two trees. Returns its exit status. */
+int ews_diff_git(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
+		 struct ews_git_opts *opts);
 
 #endif
