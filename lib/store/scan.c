@@ -412,14 +412,14 @@ static void lay_out(struct ews_scan *out, struct node *root, bool name_vanished)
 	free(stack);
 }
 
-/* Directories of which nothing known or wanted remained, inside ignored ones, are no entries. */
-static void drop_hollow(struct ews_scan *out, const struct walk *walk)
+/* With `only`, directories that are merely on the way to a wanted path stay only when something of it does. */
+static void drop_unwanted_dirs(struct ews_scan *out, const struct walk *walk)
 {
 	size_t next = out->entries.n, kept = 0;
 
 	if (!walk->opts->only)
 		return;
-	/* From the end: a directory on the way to a wanted path stays only when something of it does. */
+	/* From the end: what lies in a directory comes after it. */
 	for (size_t i = out->entries.n; i-- > 0;) {
 		struct ews_entry *entry = &out->entries.items[i];
 		bool is_on_the_way = next < out->entries.n &&
@@ -523,7 +523,7 @@ int ews_scan(struct ews_scan *out, const struct ews_scan_opts *opts)
 	/* Also after a failure: it frees the nodes. */
 	lay_out(out, &root, opts->name_vanished);
 	if (rc == 0)
-		drop_hollow(out, &walk);
+		drop_unwanted_dirs(out, &walk);
 	release_walk(&walk);
 	if (rc < 0)
 		return rc;
