@@ -90,6 +90,7 @@ struct ews_put_report {
  * names each; returns EWS_EIO (or EWS_ENOSPACE, at once) when any did. After a
  * file was made its `has_stat` data in `to`, when it lies in `stats`
  * (may be NULL; the list that the `to` entries live in), are set from the new file, be there a flaw in it or not.
+ * A path that is none beneath the root is EWS_EDAMAGED, before anything is done.
  */
 int ews_put(struct ews_put_report *report, const struct ews_changes *changes, struct ews_entries *stats,
 	    const struct ews_put_opts *opts);

@@ -22,7 +22,7 @@ int ews_put_settle(struct ews_put_work *put, size_t i, int rc)
 {
 	const struct ews_change *change = &put->changes->items[i];
 
-	if (rc == EWS_ENOSPACE || rc == EWS_EINTERRUPTED)
+	if (rc == EWS_ENOSPACE)
 		return ews_error_wrap("'%s'", change->path);
 	pthread_mutex_lock(&put->mutex);
 	put->done++;

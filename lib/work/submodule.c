@@ -221,7 +221,7 @@ static int fill_path(struct fill *fill, const char *path, const struct ews_entry
 		return 0;
 	}
 	rc = fill_one(fill, &twin, path, entry, git_dir, from_fd);
-	if (rc == EWS_ENOSPACE || rc == EWS_EINTERRUPTED)
+	if (rc == EWS_ENOSPACE)
 		return rc;
 	if (rc < 0) {
 		ews_strv_addf(fill->notes, "the submodule '%s' is not whole: %s", path, ews_error_message());
