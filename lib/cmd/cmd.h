@@ -73,7 +73,6 @@ extern const struct ews_cmd ews_cmd_suggestions;
 extern const struct ews_cmd ews_cmd_pending;
 extern const struct ews_cmd ews_cmd_round;
 extern const struct ews_cmd ews_cmd_config;
-extern const struct ews_cmd ews_cmd_guard;
 extern const struct ews_cmd ews_cmd_doctor;
 extern const struct ews_cmd ews_cmd_trust;
 extern const struct ews_cmd ews_cmd_version;

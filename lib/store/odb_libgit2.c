@@ -12,7 +12,7 @@
  * - It opens a SHA-256 repository as SHA-1 and breaks it once "objectformat" is
  *   in its list of extensions. So the format is read first, and that word is
  *   allowed only for a repository that says "sha1".
- * - Its own check of what it reads runs at half the speed of libcrypto. It is
+ * - Its own check of what it reads runs at a third of the speed of nettle's. It is
  *   off, and every object read is checked here, once.
  * - It keeps all of a pack and its index mapped that was ever touched, and inflates into a buffer that is made for each
  *   object; and to load it takes longer than most verbs do. So what is ordinary is read by store/pack_read and

@@ -19,7 +19,7 @@ struct ews_twin_opts {
 	bool uncommitted; /* the changes of tracked files come along */
 	bool untracked; /* so do files that git doesn't track */
 	bool ignored; /* what is ignored will be wanted, so it is looked for, whatever the rest says */
-	bool partial;
+	bool partial; /* what is over a limit is left out, and doesn't fail */
 	bool skip_nested; /* record no submodules */
 	const char *const *only; /* NULL: all uncommitted changes */
 	const struct ews_strv *specs; /* pathspecs, as from ews_pathspec_from_top(), in place of `only` */
