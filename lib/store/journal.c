@@ -131,7 +131,6 @@ static int get_list(struct ews_strv *out, const cJSON *json, const char *key)
 
 	if (rc < 0)
 		return rc;
-	*out = (struct ews_strv)EWS_STRV_INIT;
 	cJSON_ArrayForEach(item, array) {
 		if (!cJSON_IsString(item))
 			return ews_error(EWS_EDAMAGED, "'%s' holds something else than strings", key);
@@ -160,12 +159,6 @@ static const struct {
 static struct ews_strv *list_at(struct ews_step *step, size_t i)
 {
 	return (void *)((char *)step + lists[i].at);
-}
-
-static void init_lists(struct ews_step *step)
-{
-	for (size_t i = 0; i < LISTS_N; i++)
-		*list_at(step, i) = (struct ews_strv)EWS_STRV_INIT;
 }
 
 void ews_step_format(struct ews_buf *out, const struct ews_step *step)
@@ -291,7 +284,6 @@ static int take_step(struct ews_step *step, const cJSON *json)
 		rc = take_string(&step->before, json, "before");
 	if (rc == 0)
 		rc = take_string(&step->after, json, "after");
-	init_lists(step);
 	for (size_t i = 0; i < LISTS_N && rc == 0; i++)
 		if (!lists[i].is_later || cJSON_HasObjectItem(json, lists[i].key))
 			rc = get_list(list_at(step, i), json, lists[i].key);
@@ -528,7 +520,6 @@ int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const ch
 	step->session = ews_strdup(session ? session : "");
 	step->before = ews_strdup("");
 	step->after = ews_strdup("");
-	init_lists(step);
 	step->state = EWS_STEP_PLANNED;
 	step->sequence = last + 1;
 	return 0;
@@ -624,8 +615,7 @@ void ews_step_release(struct ews_step *step)
 	free(step->after);
 	free(step->commit);
 	for (size_t i = 0; i < LISTS_N; i++)
-		if (list_at(step, i)->items)
-			ews_strv_release(list_at(step, i));
+		ews_strv_release(list_at(step, i));
 	*step = (struct ews_step)EWS_STEP_INIT;
 }
 

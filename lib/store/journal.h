@@ -81,14 +81,14 @@ struct ews_step {
 	int64_t written_s; /* when the record was last written, as read */
 };
 
-#define EWS_STEP_INIT { 0 }
+#define EWS_STEP_INIT { .moved = EWS_STRV_INIT, .moving = EWS_STRV_INIT, .stays = EWS_STRV_INIT, .branches = EWS_STRV_INIT, .branches_moving = EWS_STRV_INIT, .refs = EWS_STRV_INIT, .paths = EWS_STRV_INIT }
 
 /*
- * Give a new step its id and sequence; its strings are set by the caller. Fails where the record of one of the last can't be read
- * just now: two would have one sequence.
+ * Give a new step its id and sequence, its verb and session (NULL: the project's own); `before` and `after` are "". Fails where
+ * the record of one of the last can't be read just now: two would have one sequence.
  */
 int ews_step_init(struct ews_step *step, int repo_fd, const char *verb, const char *session);
-/* Limit the step to these paths, which are as they are; NULL: to none. */
+/* Limit the step to these paths, which are as they are; NULL: limit it no more. */
 void ews_step_set_paths(struct ews_step *step, const char *const *paths);
 /* Write the record (replace, synced). Fails with EWS_EUNSUPPORTED when it is longer than what is read again. */
 int ews_step_write(int repo_fd, const struct ews_step *step);

@@ -50,12 +50,9 @@ void ews_end_result_release(struct ews_end_result *result)
 	free(result->branch_commit);
 	ews_farewell_release(&result->stored);
 	free(result->undo);
-	if (result->has_reverted)
-		ews_revert_result_release(&result->reverted);
-	if (result->drift.items)
-		ews_strv_release(&result->drift);
-	if (result->skipped.items)
-		ews_strv_release(&result->skipped);
+	ews_revert_result_release(&result->reverted);
+	ews_strv_release(&result->drift);
+	ews_strv_release(&result->skipped);
 	ews_branch_notes_release(&result->branch_notes);
 	*result = (struct ews_end_result)EWS_END_RESULT_INIT;
 }
@@ -360,7 +357,6 @@ static int revert_first(struct ews_end_result *out, struct ews_session *session,
 					  .payload = opts->payload };
 	int rc;
 
-	out->reverted = (struct ews_revert_result)EWS_REVERT_RESULT_INIT;
 	out->has_reverted = true;
 	rc = ews_revert(&out->reverted, session, &revert);
 	if (rc < 0)
@@ -488,7 +484,7 @@ static void hint_recover(const struct ews_session *session)
 
 int ews_end(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
 {
-	EWS_CLEANUP(end_result) struct ews_end_result result = { .drift = EWS_STRV_INIT, .skipped = EWS_STRV_INIT };
+	EWS_CLEANUP(end_result) struct ews_end_result result = EWS_END_RESULT_INIT;
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 	struct drift drift;
 	bool will_revert = false, is_collected;

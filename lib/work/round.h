@@ -63,7 +63,7 @@ struct ews_round_end_result {
 	struct ews_strv notes; /* sentences */
 };
 
-#define EWS_ROUND_END_RESULT_INIT { .left_out = EWS_STRV_INIT, .notes = EWS_STRV_INIT }
+#define EWS_ROUND_END_RESULT_INIT { .ended = EWS_END_RESULT_INIT, .left_out = EWS_STRV_INIT, .notes = EWS_STRV_INIT }
 
 /*
  * End a round of the agent's: all of its work under its ref, scratch archived, the workspace to trash. When any of it fails the ref is as

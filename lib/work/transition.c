@@ -637,6 +637,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		.kept = EWS_ENTRIES_INIT,
 		.ignored = EWS_IGNORED_CHANGES_INIT,
 		.away = EWS_STRV_INIT,
+		.returning = EWS_STRV_INIT,
 		.exact = EWS_STRV_INIT,
 		.memo = EWS_BUF_INIT,
 	};
