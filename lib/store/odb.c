@@ -544,11 +544,6 @@ int ews_odb_find_head(struct ews_oid *out, struct ews_odb *odb)
 	return ews_error_if_passing(rc);
 }
 
-int ews_odb_resolve_tree(struct ews_oid *out, struct ews_odb *odb, const char *spec)
-{
-	return odb->ops->resolve(out, odb, spec, EWS_OBJECT_TREE);
-}
-
 /*
  * Read a line "<word> <hex id>" at `*at` and step over it. Returns 1, 0 when
  * the line has another word, below zero when the id is none.

@@ -218,9 +218,8 @@ int ews_odb_ref_drop_all(struct ews_odb *odb, const struct ews_ref *refs, size_t
  * where there is none such, and otherwise where that can't be told.
  */
 int ews_odb_resolve(struct ews_oid *out, struct ews_odb *odb, const char *spec);
-/* As above, peeled to a commit, or to a tree (a commit gives its tree). */
+/* As above, peeled to a commit. */
 int ews_odb_resolve_commit(struct ews_oid *out, struct ews_odb *odb, const char *spec);
-int ews_odb_resolve_tree(struct ews_oid *out, struct ews_odb *odb, const char *spec);
 /* HEAD's commit. 1, or 0 (EWS_OID_NONE) where it leads to none, as before the first; fails where that can't be read just now. */
 int ews_odb_find_head(struct ews_oid *out, struct ews_odb *odb);
 

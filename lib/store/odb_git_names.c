@@ -172,12 +172,11 @@ static int follow_tag(struct ews_oid *oid, struct ews_odb *odb)
 /* Go on from `oid`, which `spec` names, to what is wanted of it. */
 static int peel(struct ews_oid *oid, struct ews_odb *odb, const char *spec, int want)
 {
-	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
 	enum ews_object_type type;
 	int rc;
 
 	rc = ews_odb_read_header(&type, NULL, odb, oid);
-	while (rc == 0 && want && want != EWS_OBJECT_TAG && type == EWS_OBJECT_TAG) {
+	while (rc == 0 && want && type == EWS_OBJECT_TAG) {
 		rc = follow_tag(oid, odb);
 		if (rc == 0)
 			rc = ews_odb_read_header(&type, NULL, odb, oid);
@@ -186,13 +185,7 @@ static int peel(struct ews_oid *oid, struct ews_odb *odb, const char *spec, int 
 		return rc;
 	if (!want || (int)type == want)
 		return 0;
-	if (want != EWS_OBJECT_TREE || type != EWS_OBJECT_COMMIT)
-		return ews_error(EWS_ENOTFOUND, "'%s' names no %s", spec,
-				 ews_object_type_name((enum ews_object_type)want));
-	rc = ews_odb_read_commit(&commit, odb, oid);
-	if (rc == 0)
-		*oid = commit.tree;
-	return rc;
+	return ews_error(EWS_ENOTFOUND, "'%s' names no %s", spec, ews_object_type_name((enum ews_object_type)want));
 }
 
 int ews_odb_git_resolve(struct ews_oid *out, struct ews_odb *odb, const char *spec, int want)

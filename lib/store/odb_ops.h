@@ -49,7 +49,7 @@ struct ews_odb_ops {
 	/* Objects are read from another directory from now on; nobody reads. */
 	void (*move)(struct ews_odb *odb);
 	int (*ref_swap)(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to);
-	/* `want`: what to peel to, COMMIT or TREE; 0: the object as it is. */
+	/* `want`: what to peel tags to, COMMIT; 0: the object as it is. */
 	int (*resolve)(struct ews_oid *out, struct ews_odb *odb, const char *spec, int want);
 	int (*config)(char **out, struct ews_odb *odb, const char *key);
 	/* Frees what the room has, then `odb` itself is freed by the face. */

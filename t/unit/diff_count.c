@@ -67,8 +67,8 @@ static int compare(const char *name, bool no_renames)
 	size_t n = 0;
 	int rc;
 
-	cr_assert_eq(ews_odb_resolve_tree(&from, odb, "HEAD^"), 0, "%s", ews_error_message());
-	cr_assert_eq(ews_odb_resolve_tree(&to, odb, "HEAD"), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_resolve(&from, odb, "HEAD^^{tree}"), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_resolve(&to, odb, "HEAD^{tree}"), 0, "%s", ews_error_message());
 	cr_assert_eq(ews_tree_compare(&differences, odb, &from, &to), 0, "%s", ews_error_message());
 	rc = ews_diff_count(&items, &n, odb, &differences, &opts);
 	if (rc == 1) {

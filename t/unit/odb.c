@@ -533,7 +533,7 @@ Test(odb, revisions_are_seen_from_the_git_directory_that_was_opened)
 	cr_assert(ews_oid_equal(&at, &second));
 	cr_assert_eq(ews_odb_resolve_commit(&at, twin, "v1"), 0);
 	cr_assert(ews_oid_equal(&at, &second));
-	cr_assert_eq(ews_odb_resolve_tree(&at, twin, "v1"), 0);
+	cr_assert_eq(ews_odb_resolve(&at, twin, "v1^{tree}"), 0);
 	cr_assert(ews_oid_equal(&at, &tree));
 	cr_assert_eq(ews_odb_resolve_commit(&at, twin, "HEAD:f"), EWS_ENOTFOUND);
 	cr_assert_eq(ews_odb_resolve(&at, twin, "no-such"), EWS_ENOTFOUND);

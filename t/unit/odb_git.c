@@ -157,8 +157,6 @@ static void ask_resolve(struct ews_buf *out, struct ews_odb *odb, const void *wh
 	describe_oid(out, rc, &oid);
 	rc = ews_odb_resolve_commit(&oid, odb, what);
 	describe_oid(out, rc, &oid);
-	rc = ews_odb_resolve_tree(&oid, odb, what);
-	describe_oid(out, rc, &oid);
 }
 
 static void ask_config(struct ews_buf *out, struct ews_odb *odb, const void *what)
@@ -508,7 +506,7 @@ Test(odb_git, a_promised_object_is_named_and_no_helper_runs)
 	cr_assert(strstr(ews_error_message(), "is missing from this partial clone"));
 	cr_assert_not(ews_odb_has(odb, &blob));
 	cr_assert_not(ews_odb_freshen(odb, &blob));
-	cr_assert_eq(ews_odb_resolve_tree(&at, odb, "HEAD"), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_resolve_commit(&at, odb, "HEAD"), 0, "%s", ews_error_message());
 	cr_assert_eq(ews_odb_resolve(&at, odb, "HEAD:f"), EWS_ENOTFOUND);
 	cr_assert_eq(ews_odb_resolve(&at, odb, "HEAD^{tree}"), EWS_ENOTFOUND);
 	cr_assert_eq(ews_odb_resolve(&at, odb, hex_spec), EWS_ENOTFOUND);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
 #include "fixture.h"
@@ -20,9 +21,10 @@ TestSuite(twin, .init = fixture_begin, .fini = fixture_end, .timeout = 120);
 
 static void list_commit(struct ews_entries *out, struct ews_repo *repo, const char *name)
 {
+	EWS_CLEANUP(free) char *spec = ews_strfmt("%s^{tree}", name);
 	struct ews_oid tree;
 
-	cr_assert_eq(ews_odb_resolve_tree(&tree, repo->odb, name), 0);
+	cr_assert_eq(ews_odb_resolve(&tree, repo->odb, spec), 0);
 	cr_assert_eq(ews_tree_list(out, repo->odb, &tree), 0);
 }
 
