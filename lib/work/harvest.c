@@ -170,16 +170,6 @@ static enum ews_artifact_type judge(const struct rules *rules, const char *path)
 	return 0;
 }
 
-int ews_harvest_judge(enum ews_artifact_type *out, struct ews_repo *repo, const char *path)
-{
-	EWS_CLEANUP(rules) struct rules rules = { NULL, 0, 0 };
-	int rc = read_rules(&rules, repo);
-
-	if (rc == 0)
-		*out = judge(&rules, path);
-	return rc;
-}
-
 int ews_harvest_find(struct ews_harvest *out, struct ews_repo *repo, const struct ews_diff *diff)
 {
 	EWS_CLEANUP(rules) struct rules rules = { NULL, 0, 0 };

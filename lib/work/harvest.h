@@ -31,9 +31,6 @@ struct ews_harvest {
 /* The tests among the files that `diff`, which has its records, adds. Fails with EWS_ECONFIG on a rule that makes no sense. */
 int ews_harvest_find(struct ews_harvest *out, struct ews_repo *repo, const struct ews_diff *diff);
 
-/* The type of test that `path` is by the project's rules; 0: none. */
-int ews_harvest_judge(enum ews_artifact_type *out, struct ews_repo *repo, const char *path);
-
 /* Keep each as an artifact of `session`; again changes nothing. */
 int ews_harvest_keep(struct ews_harvest *harvest, const struct ews_session *session);
 

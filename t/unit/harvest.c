@@ -42,14 +42,24 @@ static const struct {
 	{ "node_modules/x/a.test.js", 0 },
 };
 
+/* The type of test that `path` is, when it is added; 0: none. */
+static enum ews_artifact_type judge(struct ews_repo *repo, const char *path)
+{
+	EWS_CLEANUP(harvest) struct ews_harvest found = EWS_HARVEST_INIT;
+	struct ews_diff_record record = { .path = (char *)path, .status = 'A', .new_mode = 0100644 };
+	const struct ews_diff diff = { .items = &record, .n = 1 };
+
+	cr_assert_eq(ews_harvest_find(&found, repo, &diff), 0, "%s", ews_error_message());
+	return found.n ? found.items[0].type : 0;
+}
+
 Test(harvest, the_usual_rules_know_common_names)
 {
 	struct ews_repo *repo = fixture_make_project("p", 0);
 
 	for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++) {
-		enum ews_artifact_type type = 0;
+		enum ews_artifact_type type = judge(repo, usual[i].path);
 
-		cr_assert_eq(ews_harvest_judge(&type, repo, usual[i].path), 0);
 		cr_expect_eq(type, usual[i].type, "%s is taken for %s", usual[i].path,
 			     type ? ews_artifact_type_word(type) : "no test");
 	}
@@ -59,19 +69,14 @@ Test(harvest, the_usual_rules_know_common_names)
 Test(harvest, own_rules_take_their_place_and_the_last_decides)
 {
 	struct ews_repo *repo;
-	enum ews_artifact_type type = 0;
 
 	ews_repo_free(fixture_make_project("p", 0));
 	fixture_shell(
 		"printf 'qe:\\n  artifacts:\\n    tests: [\"checks/** -> api\", \"*.slow -> load\", \"!data/\"]\\n' >p/" EWS_CONFIG_FILE);
 	cr_assert_eq(ews_repo_open_at(&repo, "p", "home"), 0, "%s", ews_error_message());
-	cr_assert_eq(ews_harvest_judge(&type, repo, "checks/a/b"), 0);
-	cr_assert_eq(type, EWS_ARTIFACT_TEST_API);
-	cr_assert_eq(ews_harvest_judge(&type, repo, "checks/a.slow"), 0);
-	cr_assert_eq(type, EWS_ARTIFACT_TEST_LOAD);
-	cr_assert_eq(ews_harvest_judge(&type, repo, "checks/data/a"), 0);
-	cr_assert_eq(type, 0);
-	cr_assert_eq(ews_harvest_judge(&type, repo, "test_a.py"), 0);
-	cr_assert_eq(type, 0);
+	cr_assert_eq(judge(repo, "checks/a/b"), EWS_ARTIFACT_TEST_API);
+	cr_assert_eq(judge(repo, "checks/a.slow"), EWS_ARTIFACT_TEST_LOAD);
+	cr_assert_eq(judge(repo, "checks/data/a"), 0);
+	cr_assert_eq(judge(repo, "test_a.py"), 0);
 	ews_repo_free(repo);
 }
