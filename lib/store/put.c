@@ -127,11 +127,9 @@ static int make_leaves(struct ews_put_work *put)
 	return rc;
 }
 
-int ews_put(struct ews_put_report *report, const struct ews_changes *changes, struct ews_entries *stats,
-	    const struct ews_put_opts *opts)
+int ews_put(struct ews_put_report *report, const struct ews_changes *changes, const struct ews_put_opts *opts)
 {
-	EWS_CLEANUP(work)
-	struct ews_put_work put = { .opts = opts, .changes = changes, .stats = stats, .report = report };
+	EWS_CLEANUP(work) struct ews_put_work put = { .opts = opts, .changes = changes, .report = report };
 	struct ews_error_saved fatal = EWS_ERROR_SAVED_INIT;
 	int rc;
 
@@ -158,9 +156,5 @@ int ews_put(struct ews_put_report *report, const struct ews_changes *changes, st
 	}
 	ews_strv_sort(&report->failed);
 	ews_strv_sort(&report->lost_attrs);
-	if (rc < 0)
-		return rc;
-	if (report->failed.n)
-		return ews_error(EWS_EIO, "%zu of %zu paths could not be put", report->failed.n, changes->n);
-	return 0;
+	return rc < 0 ? rc : report->failed.n > 0;
 }

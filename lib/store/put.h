@@ -58,7 +58,11 @@ struct ews_put_opts {
 	 * link without an id the text is.
 	 */
 	int source_fd;
-	struct ews_entries *more_stats; /* a second list like `stats`, or NULL */
+	/*
+	 * The lists that `to` entries live in, or NULL. After a file was made its `has_stat` data in `to`, when it lies in
+	 * one of them, are set from the new file, be there a flaw in it or not.
+	 */
+	struct ews_entries *stats[2];
 	enum ews_put_times times;
 	bool into_mounts; /* what is mounted beneath the root is of it; else a path there fails */
 	bool as_seen; /* each `from` was seen there, and kept: what was written since is somebody's work, and stays */
@@ -86,14 +90,11 @@ struct ews_put_report {
  * really there is what gets replaced, whatever its type; a directory that is
  * not empty (something unknown appeared in it) is a failure of that path
  * and never removed with its content. With `as_seen` so is whatever is no
- * longer as it was seen, or came there since. It goes on after a path that fails, and
- * names each; returns EWS_EIO (or EWS_ENOSPACE, at once) when any did. After a
- * file was made its `has_stat` data in `to`, when it lies in `stats`
- * (may be NULL; the list that the `to` entries live in), are set from the new file, be there a flaw in it or not.
+ * longer as it was seen, or came there since. It goes on after a path that fails; returns
+ * 1 when any did, each named in the report, and fails with what ended it alone (EWS_ENOSPACE).
  * A path that is none beneath the root is EWS_EDAMAGED, before anything is done.
  */
-int ews_put(struct ews_put_report *report, const struct ews_changes *changes, struct ews_entries *stats,
-	    const struct ews_put_opts *opts);
+int ews_put(struct ews_put_report *report, const struct ews_changes *changes, const struct ews_put_opts *opts);
 
 /*
  * Rename `path` beneath `root_fd`, whole and unread, to `name` in the directory `keep_fd`

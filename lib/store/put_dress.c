@@ -72,16 +72,23 @@ static void write_owner(const struct ews_put_work *put, int fd, const struct ews
 		(void)fchownat(fd, "", (uid_t)-1, owner->gid, AT_EMPTY_PATH); /* as said above */
 }
 
-static bool is_entry_of(const struct ews_entries *list, const struct ews_entry *entry)
+/* The entry as one of the caller's lists; NULL: it is of none. */
+static struct ews_entry *find_kept(const struct ews_put_work *put, const struct ews_entry *entry)
 {
-	return list && entry >= list->items && entry < list->items + list->n;
+	for (size_t k = 0; k < 2; k++) {
+		struct ews_entries *list = put->opts->stats[k];
+
+		if (list && entry >= list->items && entry < list->items + list->n)
+			return &list->items[entry - list->items];
+	}
+	return NULL;
 }
 
 void ews_put_keep_stat(struct ews_put_work *put, const struct ews_entry *entry, const struct stat *st)
 {
-	struct ews_entry *kept = (struct ews_entry *)entry;
+	struct ews_entry *kept = find_kept(put, entry);
 
-	if (!is_entry_of(put->stats, entry) && !is_entry_of(put->opts->more_stats, entry))
+	if (!kept)
 		return;
 	if (ews_entry_is_dir(entry)) {
 		kept->uid = st->st_uid;

@@ -207,7 +207,7 @@ static int freshen(struct ews_put_work *put, struct ews_put_worker *worker, size
 int ews_put_add_names(struct ews_put_work *put)
 {
 	EWS_CLEANUP(put_worker) struct ews_put_worker worker = EWS_PUT_WORKER_INIT;
-	bool keeps_stats = put->stats || put->opts->more_stats;
+	bool keeps_stats = put->opts->stats[0] || put->opts->stats[1];
 	int rc = 0;
 
 	if (!put->made)

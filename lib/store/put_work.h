@@ -52,7 +52,6 @@ struct ews_put_turn {
 struct ews_put_work {
 	const struct ews_put_opts *opts;
 	const struct ews_changes *changes;
-	const struct ews_entries *stats;
 	struct ews_put_reach reach;
 	bool *has_failed; /* a flag for each change */
 	struct ews_put_turn *turns; /* one for each change */

@@ -379,6 +379,7 @@ static int put_all(struct ews_archive_extracted *out, int fd, int archive_fd, co
 	EWS_CLEANUP(free) size_t *order = find_order(changes, content);
 	const struct ews_put_contents contents = { order, write_content, read_link, holds, stream };
 	const struct ews_put_opts put = { .root_fd = fd,
+					  .stats = { &content->entries },
 					  .contents = &contents,
 					  .source_fd = -1,
 					  .times = EWS_PUT_TIMES_KEEP,
@@ -386,8 +387,9 @@ static int put_all(struct ews_archive_extracted *out, int fd, int archive_fd, co
 					  .owners = opts->owners,
 					  .progress = opts->progress,
 					  .payload = opts->payload };
+	int rc = ews_put(&out->put, changes, &put);
 
-	return ews_put(&out->put, changes, &content->entries, &put);
+	return rc <= 0 ? rc : ews_error(EWS_EIO, "%zu of %zu paths could not be put", out->put.failed.n, changes->n);
 }
 
 /* Is it what was made for the entry, and as it was made? A file's ctime moves with each of its names, which go one by one. */

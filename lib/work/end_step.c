@@ -212,9 +212,9 @@ static int fill_anew(struct ews_session *session, const struct ews_content *cont
 		return root;
 	ews_changes_between(&changes, &nothing, &content->scan.entries, ews_entry_equal);
 	ews_hardlinks_plan(&changes, &names);
-	rc = ews_put(&report, &changes, NULL, &put);
-	if (rc < 0 && report.failed.n)
-		return ews_error(rc, "cannot make it anew: %s", report.failed.items[0]);
+	rc = ews_put(&report, &changes, &put);
+	if (rc > 0)
+		return ews_error(EWS_EIO, "cannot make it anew: %s", report.failed.items[0]);
 	/* What is not permitted is left out, here as above. */
 	if (rc == 0)
 		rc = ews_content_write_root_xattrs(&report.lost_attrs, content, root);

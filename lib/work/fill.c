@@ -50,11 +50,11 @@ static bool drop_failed(struct ews_ignored *ignored, struct ews_twin *twin, cons
 			      line, why);
 		ews_ignored_drop(ignored, &twin->content, path.ptr);
 	}
-	return failed->n > 0;
+	return true;
 }
 
 /* Say of the first that failed why; and where a partial clone lacks its object, how git fetches all those of the commit. */
-static int fail_put(int rc, struct ews_odb *odb, const struct ews_twin *twin, const char *line)
+static int fail_put(struct ews_odb *odb, const struct ews_twin *twin, const char *line)
 {
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 	size_t len = strcspn(line, "\t");
@@ -67,13 +67,13 @@ static int fail_put(int rc, struct ews_odb *odb, const struct ews_twin *twin, co
 		entry = ews_entries_find(&twin->content.scan.entries, path.ptr);
 	/* First, for to look for it sets errors, and clears them. */
 	lacks = entry && !ews_oid_is_none(&entry->oid) && ews_odb_is_partial(odb) && !ews_odb_has(odb, &entry->oid);
-	ews_error(rc, "cannot fill the workspace: '%.*s': %s", (int)len, line, line + len + 1);
+	ews_error(EWS_EIO, "cannot fill the workspace: '%.*s': %s", (int)len, line, line + len + 1);
 	if (!lacks || twin->is_unborn)
-		return rc;
+		return EWS_EIO;
 	ews_odb_empty_tree(&empty, odb);
 	ews_error_hint("'git diff --shortstat %s %s' fetches what is missing", ews_oid_hex(from, &empty),
 		       ews_oid_hex(to, &twin->head));
-	return rc;
+	return EWS_EIO;
 }
 
 /* Files that come from objects, as git stores them: those that a filter would have changed. */
@@ -105,7 +105,7 @@ static int put_files(struct ews_filled *out, bool **is_stored, struct ews_sessio
 	struct ews_put_opts put = { .root_fd = root,
 				    .odb = repo->odb,
 				    .source_fd = source,
-				    .more_stats = &ignored->entries,
+				    .stats = { list, &ignored->entries },
 				    .times = EWS_PUT_TIMES_KEEP,
 				    .progress = opts->progress,
 				    .payload = opts->payload };
@@ -121,15 +121,11 @@ static int put_files(struct ews_filled *out, bool **is_stored, struct ews_sessio
 	/* Likewise, and once all of the twin's entries are there. */
 	*is_stored = opts->is_state ? ews_calloc(list->n, sizeof(**is_stored)) : mark_stored(list);
 	list_new(&changes, list, &ignored->entries);
-	rc = ews_put(&report, &changes, list, &put);
+	rc = ews_put(&report, &changes, &put);
 	for (size_t i = 0; i < report.lost_attrs.n; i++)
 		ews_strv_addf(&twin->notes, "an attribute could not be set: %s", report.lost_attrs.items[i]);
-	if (rc == EWS_EIO && drop_failed(ignored, twin, &report.failed)) {
-		ews_error_clear();
-		rc = 0;
-	}
-	if (rc < 0 && report.failed.n)
-		return fail_put(rc, repo->odb, twin, report.failed.items[0]);
+	if (rc > 0 && !drop_failed(ignored, twin, &report.failed))
+		rc = fail_put(repo->odb, twin, report.failed.items[0]);
 	if (rc < 0)
 		return rc;
 	out->workspace_fd = ews_steal_fd(&root);

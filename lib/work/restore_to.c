@@ -265,14 +265,13 @@ int ews_restore_to(struct ews_revert_result *out, struct ews_repo *repo, const s
 	}
 	rc = move_aside(out, &changes, fd, aside);
 	if (rc == 0)
-		rc = ews_put(&report, &changes, NULL, &put);
+		rc = ews_put(&report, &changes, &put);
 	ews_strv_add_array(&out->put.errors, report.failed.items);
 	ews_strv_add_array(&out->put.lost_attrs, report.lost_attrs.items);
 	if (rc < 0 && out->put.kept.n)
 		ews_error_hint("what stood in the way is in '%s/%s', under its own path", dir, aside);
-	if (rc < 0 && (rc == EWS_ENOSPACE || !report.failed.n))
+	if (rc < 0)
 		return rc;
-	ews_error_clear();
 	rc = prove(out, repo, fd, &wanted, &target.scan.entries, opts);
 	/* Last: its mode may close it to us. */
 	return rc == 0 && is_made && !opts->only ? dress(out, fd, &target) : rc;

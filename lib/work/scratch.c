@@ -150,11 +150,11 @@ static int copy(struct ews_scratch_archived *out, struct ews_session *session, s
 					  ews_skip_word(scan->skips.items[i].reason));
 	ews_changes_between(&changes, &nothing, &scan->entries, ews_entry_equal);
 	leave_out_closed(out, &changes, from);
-	rc = ews_put(&report, &changes, NULL, &put);
-	if (rc < 0 && report.failed.n) {
+	rc = ews_put(&report, &changes, &put);
+	if (rc > 0) {
 		const char *line = report.failed.items[0];
 
-		return ews_error(rc, "cannot archive scratch: '%.*s': %s", (int)strcspn(line, "\t"), line,
+		return ews_error(EWS_EIO, "cannot archive scratch: '%.*s': %s", (int)strcspn(line, "\t"), line,
 				 ews_path_line_words(line));
 	}
 	return rc < 0 ? ews_error_wrap("cannot archive scratch") : ews_file_sync_dir(to);

@@ -126,19 +126,17 @@ static int put_files(struct fill *fill, struct ews_twin *twin, struct ews_odb *o
 	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
 	EWS_CLEANUP(entries) struct ews_entries nothing = EWS_ENTRIES_INIT;
 	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
-	struct ews_put_opts put = { .root_fd = to_fd, .odb = odb, .source_fd = from_fd };
+	struct ews_put_opts put = {
+		.root_fd = to_fd, .odb = odb, .source_fd = from_fd, .stats = { &twin->content.scan.entries }
+	};
 	int rc;
 
 	ews_changes_between(&changes, &nothing, &twin->content.scan.entries, ews_entry_equal);
-	rc = ews_put(&report, &changes, &twin->content.scan.entries, &put);
+	rc = ews_put(&report, &changes, &put);
 	for (size_t i = 0; i < report.failed.n; i++)
 		ews_strv_addf(fill->notes, "a file of the submodule '%s' was left out: %s", path,
 			      report.failed.items[i]);
-	if (rc == EWS_EIO && report.failed.n) {
-		ews_error_clear();
-		return 0;
-	}
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 static int write_repository(struct fill *fill, struct ews_twin *twin, struct ews_odb *odb, const char *path,

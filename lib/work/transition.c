@@ -363,15 +363,12 @@ static int put(struct ews_transition_result *out, struct ews_shift *shift, int r
 				     .owners = shift->step->with_owners,
 				     .progress = shift->opts->progress,
 				     .payload = shift->opts->payload };
-	int rc = ews_put(&report, &shift->changes, NULL, &opts);
+	int rc = ews_put(&report, &shift->changes, &opts);
 
 	ews_strv_add_array(&out->errors, report.failed.items);
 	ews_strv_add_array(&out->lost_attrs, report.lost_attrs.items);
 	/* Single paths that failed are named, and found by the proof as well. */
-	if (rc < 0 && (rc == EWS_ENOSPACE || !report.failed.n))
-		return rc;
-	ews_error_clear();
-	return 0;
+	return rc < 0 ? rc : 0;
 }
 
 /*
