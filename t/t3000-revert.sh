@@ -193,6 +193,13 @@ test_expect_success 'P4: what was under way comes back with an undo, also where 
 	git -C p ews undo under && test "$(cat "${dir:?}/f")" = precious && test_path_is_missing "${dir:?}.2" && test -d "${kept:?}/rebase-merge.2" && git -C p ews undo --redo under && test_path_is_missing "${dir:?}" && git -C p ews undo under && test_path_is_file "${dir:?}/f" && git -C p ews end --force under
 '
 
+test_expect_success 'P4: what was under way comes back also where it could not be looked at when it was to' '
+	new_workspace later && dir=$(git -C "$ws" rev-parse --git-path rebase-merge) && mkdir "${dir:?}" && echo precious >"${dir:?}/f" && n=1 && code=0 && while test $code != 199; do
+		git -C p ews revert later && test_path_is_missing "${dir:?}" && code=0 && { test_unread EIO $n "/op-[^/]*[.]f$" -C p undo later >out 2>err || code=$?; } &&
+			if test $code = 1 -o $code = 128; then git -C p ews recover --all && { test -d "${dir:?}" || git -C p ews undo later; }; fi && test "$(cat "${dir:?}/f")" = precious && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
+	done && test $n -gt 4 && git -C p ews end --force later
+'
+
 test_expect_success 'P1, P2: in place what was under way at the start stays so, whatever came later' '
 	test_repo begun && dir=begun/.git/rebase-merge && mkdir "${dir:?}" && echo precious >"${dir:?}/f" && git -C begun ews start --method in-place m && echo x >>begun/src/main.c && echo on >"${dir:?}/g" && mkdir begun/.git/sequencer && git -C begun ews snapshot create m && git -C begun ews revert m >out 2>err &&
 	test_grep ! rebase-merge err && test "$(cat "${dir:?}/f")" = precious && test_path_is_missing begun/.git/sequencer && git -C begun ews undo m && test -d begun/.git/sequencer && test -f "${dir:?}/f" && git -C begun ews end m && test -f "${dir:?}/f" && test_path_is_missing begun/.git/sequencer

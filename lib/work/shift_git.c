@@ -122,13 +122,12 @@ static int open_put_away(int *out, struct ews_strv *names, const struct ews_shif
 	EWS_CLEANUP(free) char *name = kept_name(shift, true);
 	EWS_CLEANUP(dir_names) struct ews_dir_names all = EWS_DIR_NAMES_INIT;
 	struct ews_place place = ews_session_place(shift->session);
-	ssize_t n = 0;
+	ssize_t n;
 
 	*out = shift->session->method->open_kept(&place, name, false);
 	if (*out < 0)
-		ews_error_clear();
-	else
-		n = ews_dir_names_read(&all, *out);
+		return ews_error_if_passing(*out);
+	n = ews_dir_names_read(&all, *out);
 	for (ssize_t i = 0; i < n; i++)
 		if (ews_gitstate_is_name(all.items[i].name))
 			ews_strv_add(names, all.items[i].name);
