@@ -299,7 +299,7 @@ test_expect_success 'P1: nothing is restored or extracted into a git directory, 
 '
 
 test_expect_success 'P2: restore --to: a directory that it makes has mode and attributes of the one that was recorded' '
-	start_ws -n tw p top && { ! test_have_prereq XATTR || setfattr -n user.top -v 1 "${tw:?}"; } && chmod 2500 "${tw:?}" && make top && chmod 755 "${tw:?}" && git -C p ews snapshot restore $snap --to "$PWD/top-new/it" >out 2>err && test_grep Verified out && test "$(stat -c %a top-new/it)" = 2500 &&
+	start_ws -n tw p top && { ! test_have_prereq XATTR || setfattr -n user.top -v 1 "${tw:?}"; } && chmod 2710 "${tw:?}" && make top && chmod 755 "${tw:?}" && git -C p ews snapshot restore $snap --to "$PWD/top-new/it" >out 2>err && test_grep Verified out && test "$(stat -c %a top-new/it)" = 2710 &&
 	test "$(stat -c %a top-new)" = 755 && { ! test_have_prereq XATTR || getfattr -n user.top top-new/it; } && mkdir -m 711 top-own && git -C p ews snapshot restore $snap --to "$PWD/top-own" >out && test "$(stat -c %a top-own)" = 711 && git -C p ews snapshot restore $snap --to "$PWD/top-part" -- src >out && test "$(stat -c %a top-part)" = 755 &&
 	git -C p ews end top
 '
