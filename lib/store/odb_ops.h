@@ -136,18 +136,13 @@ int ews_odb_missing(const struct ews_odb *odb, const struct ews_oid *oid);
 /* Sync the directory that holds or held the ref `name`, or the nearest above it that still stands. */
 int ews_odb_sync_ref(const struct ews_odb *odb, const char *name);
 
+/* The line of packed-refs in the git directory `common_fd` for the ref `name`. Returns 1 when there is one. */
+int ews_odb_find_packed_ref(struct ews_oid *out, int common_fd, const char *name);
 /*
- * Make the ref `name` of `odb`, which must not exist, and stand for `to`; synced, or left to the thread's group. Returns 1
- * where another has to do it, because a log is wanted, `to` is not there (nor on its way, in an earlier stage of that group), or
- * something stands in the way. Fails as ews_odb_ref_swap().
+ * What the file of the ref `ref->name` in the git directory `common_fd` says: `oid`, or `target`, which is the caller's; neither when it
+ * says nothing. Returns 1, and 0 where there is none.
  */
-int ews_odb_make_ref(struct ews_odb *odb, const char *name, const struct ews_oid *to);
-
-/*
- * Remove the ref `name` of `odb`, which must stand for `from`; synced. Returns 1 where another has to do it, because it has
- * a log, is packed, or is not there. Fails as ews_odb_ref_swap().
- */
-int ews_odb_drop_ref(struct ews_odb *odb, const char *name, const struct ews_oid *from);
+int ews_odb_read_ref_file(struct ews_ref *ref, int common_fd);
 
 /*
  * Append the refs in the git directory `common_dir` whose names start with `prefix` ("refs/..."), by name; of those that

@@ -2,35 +2,28 @@
  * The refs of a repository as git keeps them: a file each below `refs/`, or a line of `packed-refs`.
  *
  * Each verb lists and reads refs, and there may be ten thousands of ours. A library, or a git, that looks each of them up
- * makes that the most of what a verb does. Format: git-pack-refs(1), gitrepository-layout(5). Written
- * is here what is new and ours alone, and where a symbolic one leads. Files are read first, then packed-refs: a ref that is packed
- * meanwhile is in both, or in the second.
+ * makes that the most of what a verb does. Format: git-pack-refs(1), gitrepository-layout(5). Files are read first, then
+ * packed-refs: a ref that is packed meanwhile is in both, or in the second.
  *
  * SPDX-License-Identifier: MIT
  */
 #include "store/odb.h"
 #include "store/odb_ops.h"
 
-#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "base/sync.h"
 #include "store/packed_refs.h"
 
 #define REF_BYTES_MAX 8192
@@ -38,8 +31,6 @@
 #define BLANKS " \t" /* behind that; there may be none */
 #define DEPTH_MAX 64
 #define LINKS_MAX 5 /* symbolic refs in a row, as in git */
-#define PACKING_S_MAX 5
-#define PACKING_STEP_MS 2
 
 struct listing {
 	struct ews_refs *out;
@@ -128,7 +119,7 @@ static int read_value_of(struct ews_ref *ref, int fd)
 	return 1;
 }
 
-static int read_value(struct ews_ref *ref, int common_fd)
+int ews_odb_read_ref_file(struct ews_ref *ref, int common_fd)
 {
 	EWS_CLEANUP(fd) int fd = openat(common_fd, ref->name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
@@ -144,7 +135,7 @@ static int add_file(const struct listing *l, const char *name)
 	if (!is_asked_for(l, name))
 		return 0;
 	ref = add(l->out, name);
-	rc = l->names_only ? 1 : read_value(ref, l->common_fd);
+	rc = l->names_only ? 1 : ews_odb_read_ref_file(ref, l->common_fd);
 	if (rc < 0 && ews_error_errno() == EACCES) {
 		ews_error_clear();
 		rc = 0;
@@ -374,8 +365,7 @@ static bool is_own(const char *name)
 	       ews_str_begins(name, "refs/worktree/") || ews_str_begins(name, "refs/rewritten/");
 }
 
-/* The line of packed-refs for `name`. Returns 1 when there is one. */
-static int find_packed_in(struct ews_oid *out, int common_fd, const char *name)
+int ews_odb_find_packed_ref(struct ews_oid *out, int common_fd, const char *name)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *tail = ews_strfmt(" %s\n", name);
@@ -391,13 +381,6 @@ static int find_packed_in(struct ews_oid *out, int common_fd, const char *name)
 	while (at > text.ptr && at[-1] != '\n')
 		at--;
 	return *at != '#' && parse_id(out, at);
-}
-
-static int find_packed(struct ews_oid *out, const char *common_dir, const char *name)
-{
-	EWS_CLEANUP(fd) int fd = open(common_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	return fd < 0 ? ews_error_os("cannot open '%s'", common_dir) : find_packed_in(out, fd, name);
 }
 
 /* Where refs are read: those that each worktree has for itself, and all others. */
@@ -449,7 +432,7 @@ static int read_value_at(struct ews_ref *ref, const struct ref_place *place)
 		return rc;
 	}
 	if (!(own ? place->is_own_foreign : place->is_common_foreign))
-		return read_value(ref, dir_fd);
+		return ews_odb_read_ref_file(ref, dir_fd);
 	fd = ews_dir_open_file(dir_fd, ref->name, O_RDONLY | O_NOCTTY, 0);
 	if (fd < 0)
 		ews_error_clear();
@@ -486,7 +469,7 @@ static int follow_ref(struct ews_oid *out, char **last, const struct ref_place *
 
 			if (rc > 0 && hides_packed(dir_fd, at))
 				return ews_error(EWS_EGIT, "cannot read the ref '%s': it is broken", at);
-			rc = find_packed_in(&ref.oid, place->common_fd, at);
+			rc = ews_odb_find_packed_ref(&ref.oid, place->common_fd, at);
 			if (rc <= 0)
 				return rc < 0 ? rc : ews_error(EWS_ENOTFOUND, "no ref '%s'", name);
 		}
@@ -566,278 +549,4 @@ int ews_odb_ref_read_from(struct ews_oid *out, struct ews_odb *odb, int git_fd, 
 					 .is_common_foreign = is_private };
 
 	return read_ref(out, &place, name);
-}
-
-/* Is a log kept of the ref, which is not ours to write? */
-static bool is_logged(struct ews_odb *odb, const char *name)
-{
-	EWS_CLEANUP(free) char *log = ews_strfmt("%s/logs/%s", odb->common_dir, name);
-	EWS_CLEANUP(free) char *wanted = NULL;
-	bool is_wanted = ews_odb_config(&wanted, odb, "core.logAllRefUpdates") == 0 && !strcasecmp(wanted, "always");
-
-	ews_error_clear();
-	return is_wanted || access(log, F_OK) == 0;
-}
-
-/* Who finds that it moved says so by himself. */
-static int fail_to_move(int rc, const char *name)
-{
-	return rc == EWS_ESTALE ? rc : ews_error_wrap("cannot move the ref '%s'", name);
-}
-
-/* Make the lock, waiting for who holds it. */
-static int make_lock(int *out, const char *lock)
-{
-	uint64_t deadline = ews_clock_monotonic_ms() + EWS_ODB_REF_WAIT_MS;
-
-	for (unsigned wait_ms = 2;; wait_ms = wait_ms < 50 ? 2 * wait_ms : wait_ms) {
-		*out = open(lock, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-		if (*out >= 0) {
-			/* It may wait for the disk longer than any lock of git's: this tells a sweep that it has a holder. */
-			(void)flock(*out, LOCK_EX | LOCK_NB);
-			return 0;
-		}
-		if (errno != EEXIST)
-			return ews_error_os("cannot make '%s'", lock);
-		if (ews_clock_monotonic_ms() >= deadline) {
-			ews_error(EWS_EBUSY, "'%s' exists", lock);
-			ews_error_hint("if no git command is running, remove '%s'", lock);
-			return EWS_EBUSY;
-		}
-		ews_clock_sleep_ms(wait_ms);
-	}
-}
-
-/* Have the thread's group put the lock in the ref's place. */
-static int leave_to_group(int *fd, const char *lock, const char *path)
-{
-	EWS_CLEANUP(free) char *dir = ews_path_dir(path);
-	EWS_CLEANUP(fd) int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (dir_fd < 0)
-		return ews_error_os("cannot open '%s'", dir);
-	return ews_sync_add_file(ews_sync_current(), fd, dir_fd, ews_path_base(lock), dir_fd, ews_path_base(path));
-}
-
-/* Under the lock: see that there is no such ref, and put the lock in its place. */
-static int settle_lock(int *fd, const char *lock, const char *path, struct ews_odb *odb, const char *name,
-		       const struct ews_oid *to)
-{
-	char text[EWS_OID_HEX_MAX + 1], hex[EWS_OID_HEX_MAX];
-	int len = snprintf(text, sizeof(text), "%s\n", ews_oid_hex(hex, to));
-	struct ews_oid packed;
-	int rc = ews_file_is_there(AT_FDCWD, path);
-
-	if (rc == 0)
-		rc = find_packed(&packed, odb->common_dir, name);
-	if (rc > 0)
-		return ews_error(EWS_ESTALE, "ref '%s' moved meanwhile", name);
-	if (rc == 0)
-		rc = ews_file_write_fd(*fd, text, (size_t)len);
-	if (rc == 0 && ews_sync_current())
-		return leave_to_group(fd, lock, path);
-	if (rc == 0 && (fsync(*fd) < 0 || close(ews_steal_fd(fd)) < 0 || rename(lock, path) < 0))
-		rc = ews_error_os("cannot write '%s'", path);
-	return rc;
-}
-
-/* What the thread's group is to name before is there by then. */
-static bool is_after_its_object(void)
-{
-	const struct ews_sync_group *group = ews_sync_current();
-
-	return group && group->stage;
-}
-
-int ews_odb_make_ref(struct ews_odb *odb, const char *name, const struct ews_oid *to)
-{
-	EWS_CLEANUP(free) char *path = ews_path_join(odb->common_dir, name);
-	EWS_CLEANUP(free) char *lock = ews_strfmt("%s.lock", path);
-	EWS_CLEANUP(fd) int fd = -1;
-	int rc;
-
-	if (!ews_odb_is_ref_name(name) || is_logged(odb, name) || (!is_after_its_object() && !ews_odb_has(odb, to)))
-		return 1;
-	rc = make_lock(&fd, lock);
-	if (rc == EWS_ENOTFOUND) {
-		/* Another process has just removed the empty directory that the ref goes to: that is waited for. */
-		ews_error_clear();
-		return 1;
-	}
-	if (rc < 0)
-		return fail_to_move(rc, name);
-	rc = ews_sharing_apply(ews_odb_sharing(odb), fd);
-	if (rc == 0)
-		rc = settle_lock(&fd, lock, path, odb, name, to);
-	if (rc < 0) {
-		(void)unlink(lock); /* best effort: the failure above is the news */
-		return fail_to_move(rc, name);
-	}
-	return ews_sync_current() ? 0 : ews_odb_sync_ref(odb, name);
-}
-
-/* Directories that hold no ref any more, up to "refs". */
-static void remove_empty_dirs(const char *common_dir, const char *name)
-{
-	EWS_CLEANUP(free) char *at = ews_strdup(name);
-	char *slash;
-
-	while ((slash = strrchr(at, '/')) && slash != strchr(at, '/')) {
-		EWS_CLEANUP(free) char *dir = NULL;
-
-		*slash = '\0';
-		dir = ews_path_join(common_dir, at);
-		if (rmdir(dir) < 0)
-			return;
-	}
-}
-
-/* Under the lock: see that the ref is where it is said to be, and in a file of its own, and remove that. */
-static int remove_value(struct ews_odb *odb, const char *path, const char *name, const struct ews_oid *from)
-{
-	EWS_CLEANUP(fd) int dir_fd = open(odb->common_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct ews_ref ref = { .name = (char *)name, .oid = EWS_OID_NONE };
-	struct ews_oid packed;
-	int rc = dir_fd < 0 ? ews_error_os("cannot open '%s'", odb->common_dir)
-			    : find_packed_in(&packed, dir_fd, name);
-
-	if (rc != 0)
-		return rc;
-	rc = read_value(&ref, dir_fd);
-	if (rc < 0)
-		return rc;
-	if (ref.target || is_broken(&ref)) {
-		free(ref.target);
-		return 1;
-	}
-	if (!ews_oid_equal(&ref.oid, from))
-		return ews_error(EWS_ESTALE, "ref '%s' moved meanwhile", name);
-	return unlink(path) < 0 ? ews_error_os("cannot remove '%s'", path) : 0;
-}
-
-/*
- * Who packs refs now may have read one before it went: wait until he is done. Whose lock has been there for long has died, and
- * will not write.
- */
-static void wait_for_packing(const char *common_dir)
-{
-	EWS_CLEANUP(free) char *lock = ews_strfmt("%s/" EWS_PACKED_REFS ".lock", common_dir);
-	uint64_t deadline = ews_clock_monotonic_ms() + PACKING_S_MAX * 1000;
-	struct stat st;
-
-	while (lstat(lock, &st) == 0 && ews_clock_now() - st.st_mtime < PACKING_S_MAX &&
-	       ews_clock_monotonic_ms() < deadline)
-		ews_clock_sleep_ms(PACKING_STEP_MS);
-}
-
-int ews_odb_drop_ref(struct ews_odb *odb, const char *name, const struct ews_oid *from)
-{
-	EWS_CLEANUP(free) char *path = ews_path_join(odb->common_dir, name);
-	EWS_CLEANUP(free) char *lock = ews_strfmt("%s.lock", path);
-	EWS_CLEANUP(fd) int fd = -1;
-	struct ews_oid packed;
-	int rc;
-
-	if (!ews_odb_is_ref_name(name) || access(path, F_OK) < 0 || is_logged(odb, name))
-		return 1;
-	rc = make_lock(&fd, lock);
-	if (rc == EWS_ENOTFOUND) {
-		/* Another process has just removed it, and its directory with it. */
-		ews_error_clear();
-		return 1;
-	}
-	if (rc < 0)
-		return fail_to_move(rc, name);
-	rc = remove_value(odb, path, name, from);
-	(void)unlink(lock); /* best effort: what stays there is swept */
-	if (rc < 0)
-		return fail_to_move(rc, name);
-	if (rc == 0)
-		wait_for_packing(odb->common_dir);
-	/* It is gone from its file: who can't tell whether it is packed as well must not say that it moved. */
-	if (rc == 0)
-		rc = find_packed(&packed, odb->common_dir, name);
-	if (rc != 0)
-		return rc < 0 ? fail_to_move(rc, name) : 1;
-	remove_empty_dirs(odb->common_dir, name);
-	return ews_odb_sync_ref(odb, name);
-}
-
-/* Make the lock; a ref that is packed, or is not there, may have no directory. */
-static int make_lock_and_dir(int *out, const char *lock, struct ews_odb *odb, const char *name)
-{
-	EWS_CLEANUP(free) char *dir = ews_path_dir(name);
-	EWS_CLEANUP(fd) int common_fd = ews_dir_open(odb->common_dir);
-	int rc = common_fd < 0 ? common_fd : ews_dir_make_shared(common_fd, dir, ews_odb_sharing(odb));
-
-	return rc < 0 ? rc : make_lock(out, lock);
-}
-
-/* Under the lock: see that the ref is where it is said to be, and put the lock in its place. */
-static int settle_target(int *fd, const char *lock, const char *path, struct ews_odb *odb, const char *name,
-			 const struct ews_oid *from, const char *target)
-{
-	EWS_CLEANUP(free) char *text = ews_strfmt(SYMBOLIC " %s\n", target);
-	struct ews_oid now = EWS_OID_NONE;
-	int rc;
-
-	if (ews_odb_ref_read(&now, odb, name) < 0)
-		ews_error_clear();
-	if (!ews_oid_equal(&now, from))
-		return ews_error(EWS_ESTALE, "ref '%s' moved meanwhile", name);
-	rc = ews_sharing_apply(ews_odb_sharing(odb), *fd);
-	if (rc == 0)
-		rc = ews_file_write_fd(*fd, text, strlen(text));
-	if (rc == 0 && (fsync(*fd) < 0 || close(ews_steal_fd(fd)) < 0 || rename(lock, path) < 0))
-		rc = ews_error_os("cannot write '%s'", path);
-	return rc;
-}
-
-int ews_odb_ref_point(struct ews_odb *odb, const char *name, const struct ews_oid *from, const char *target)
-{
-	EWS_CLEANUP(free) char *path = ews_path_join(odb->common_dir, name);
-	EWS_CLEANUP(free) char *lock = ews_strfmt("%s.lock", path);
-	EWS_CLEANUP(fd) int fd = -1;
-	int rc;
-
-	assert(ews_odb_is_ref_name(name) && ews_odb_is_ref_name(target));
-	rc = make_lock_and_dir(&fd, lock, odb, name);
-	if (rc < 0)
-		return fail_to_move(rc, name);
-	rc = settle_target(&fd, lock, path, odb, name, from, target);
-	if (rc < 0) {
-		(void)unlink(lock); /* best effort: the failure above is the news */
-		return fail_to_move(rc, name);
-	}
-	return ews_odb_sync_ref(odb, name);
-}
-
-/* Is there a file of the ref, and no id to be found by it? */
-static bool leads_nowhere(struct ews_odb *odb, const char *path, const char *name)
-{
-	struct ews_oid oid;
-	struct stat st;
-	int rc = lstat(path, &st) < 0 || S_ISDIR(st.st_mode) ? 0 : ews_odb_ref_read(&oid, odb, name);
-
-	ews_error_clear();
-	return rc == EWS_EGIT || rc == EWS_ENOTFOUND;
-}
-
-int ews_odb_ref_clear(struct ews_odb *odb, const char *name)
-{
-	EWS_CLEANUP(free) char *path = ews_path_join(odb->common_dir, name);
-	EWS_CLEANUP(free) char *lock = ews_strfmt("%s.lock", path);
-	EWS_CLEANUP(fd) int fd = -1;
-	int rc;
-
-	if (!ews_odb_is_ref_name(name) || !leads_nowhere(odb, path, name))
-		return 0;
-	rc = make_lock(&fd, lock);
-	if (rc == 0 && leads_nowhere(odb, path, name))
-		rc = unlink(path) < 0 ? ews_error_os("cannot remove '%s'", path) : 1;
-	if (fd >= 0)
-		(void)unlink(lock); /* best effort: what stays there is swept */
-	if (rc < 0)
-		return ews_error_wrap("cannot clear the ref '%s'", name);
-	return rc;
 }
