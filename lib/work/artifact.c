@@ -23,6 +23,7 @@
 #include "work/artifact_registry.h"
 #include "work/drop.h"
 #include "work/snapshot.h"
+#include "work/step_refs.h"
 
 #define NAMES_MAX 100000
 
@@ -397,7 +398,7 @@ int ews_artifact_remove(struct ews_artifact_news *news, struct ews_repo *repo,
 	if (rc == 0)
 		rc = plan_removal(&step, &registry, items, n);
 	if (rc == 0)
-		rc = ews_drop(repo, &step, ews_snapshot_move_all);
+		rc = ews_drop(repo, &step, ews_step_refs_move);
 	if (rc < 0)
 		return ews_error_wrap("cannot remove the artifacts");
 	for (size_t i = 0; i < n; i++) {

@@ -26,6 +26,7 @@
 #include "work/holding.h"
 #include "work/session_place.h"
 #include "work/snapshot.h"
+#include "work/step_refs.h"
 #include "work/transition.h"
 
 #define TRASH_NAME "workspace"
@@ -95,7 +96,7 @@ static int take_out(struct ews_session *session, const struct ews_step *step)
 
 	if (rc == 0 && !session->method->is_project)
 		rc = move_workspace(session, step->id, true);
-	return rc < 0 ? rc : ews_snapshot_drop_names(session->repo, step);
+	return rc < 0 ? rc : ews_step_refs_drop(session->repo, step);
 }
 
 /*
@@ -166,7 +167,7 @@ int ews_end_prepare(struct ews_session *session, const struct ews_step *step)
 	/* One that was killed at its last may have no mark any more, by which a state other than "ended" is believed. */
 	int rc = session->state.state == EWS_STATE_ENDED ? 0 : set_state(session, EWS_STATE_ENDING);
 
-	return rc < 0 ? rc : ews_snapshot_add_names(session->repo, step);
+	return rc < 0 ? rc : ews_step_refs_add(session->repo, step);
 }
 
 int ews_end_carry_out(struct ews_session *session, struct ews_step *step)
@@ -319,7 +320,7 @@ int ews_end_find_kept(struct ews_strv *expired, struct ews_session *session, con
 	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
 	/* Where nothing differed it is the base that is wanted, which is one of the refs. */
 	const bool is_base = !*step->before && step->refs.n;
-	int rc = ews_snapshot_find_all(session->repo, step);
+	int rc = ews_step_refs_find(session->repo, step);
 
 	if (rc == 0)
 		rc = is_there(session, step);
@@ -338,7 +339,7 @@ int ews_end_find_kept(struct ews_strv *expired, struct ews_session *session, con
 int ews_end_give_up(struct ews_session *session, struct ews_step *step)
 {
 	const int is_kept = is_there(session, step);
-	int rc = is_kept < 0 ? is_kept : ews_snapshot_add_names(session->repo, step);
+	int rc = is_kept < 0 ? is_kept : ews_step_refs_add(session->repo, step);
 
 	if (is_kept >= 0 && rc == EWS_ENOTFOUND) {
 		ews_error_clear(); /* there is nothing that could have a name */
@@ -381,7 +382,7 @@ static int resume(struct ews_session *session, const struct ews_step *step, bool
 int ews_end_call_off(struct ews_session *session, struct ews_step *step)
 {
 	EWS_CLEANUP(free) char *trash = ews_transition_trash_path(session->repo, session, step->id);
-	int rc = ews_snapshot_move_all(session->repo, step, true);
+	int rc = ews_step_refs_move(session->repo, step, true);
 
 	if (rc == 0)
 		rc = give_mark(session);
@@ -409,7 +410,7 @@ bool ews_end_is_back(const struct ews_session *session, const struct ews_step *s
 int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, struct ews_step *step)
 {
 	bool is_project = session->method->is_project;
-	int rc = ews_snapshot_move_all(session->repo, step, true);
+	int rc = ews_step_refs_move(session->repo, step, true);
 
 	if (rc == 0 && !is_project)
 		rc = refill_trash(expired, session, step);

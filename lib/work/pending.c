@@ -15,6 +15,7 @@
 #include "store/lock.h"
 #include "work/drop.h"
 #include "work/session_open.h"
+#include "work/step_refs.h"
 
 #define DAMAGED_HINT "'git ews doctor' says what can be done about it"
 
@@ -423,8 +424,8 @@ static int drop_lost(struct ews_strv *out, struct ews_repo *repo, const struct e
 /* Without a result there is nothing that an undo could make pending again: what it began with goes to trash without a step. */
 static int drop_all(struct ews_strv *lost, struct ews_repo *repo, struct dropping *dropping)
 {
-	int rc = dropping->has_result ? ews_drop(repo, &dropping->step, ews_snapshot_move_all)
-				      : ews_snapshot_move_all(repo, &dropping->step, false);
+	int rc = dropping->has_result ? ews_drop(repo, &dropping->step, ews_step_refs_move)
+				      : ews_step_refs_move(repo, &dropping->step, false);
 
 	if (rc == 0)
 		rc = drop_lost(lost, repo, &dropping->lost, false);

@@ -13,6 +13,7 @@
 #ifndef EWS_WORK_PENDING_H
 #define EWS_WORK_PENDING_H
 
+#include "store/journal.h"
 #include "work/snapshot.h"
 
 struct ews_pending {

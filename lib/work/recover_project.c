@@ -14,6 +14,7 @@
 #include "work/archive_trash.h"
 #include "work/shift.h"
 #include "work/stage.h"
+#include "work/step_refs.h"
 #include "work/steps.h"
 #include "work/whose.h"
 
@@ -29,7 +30,7 @@ static int name_gone(struct ews_strv *done, int rc)
 
 static int move_drop(const struct ews_recovery *recovery, const struct ews_step *step, bool back)
 {
-	int rc = name_gone(recovery->done, ews_snapshot_move_all(recovery->repo, step, back));
+	int rc = name_gone(recovery->done, ews_step_refs_move(recovery->repo, step, back));
 
 	return rc < 0 ? rc : name_gone(recovery->done, ews_archive_move_all(recovery->repo, step, back));
 }

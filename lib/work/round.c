@@ -23,6 +23,7 @@
 #include "work/session_name.h"
 #include "work/session_open.h"
 #include "work/session_place.h"
+#include "work/step_refs.h"
 
 #define COMMIT_SUBJECT "[ROUND] Auto-commit\n"
 #define BASE_SUBJECT "[BASELINE] The project as it was\n"
@@ -380,7 +381,7 @@ static int drop(struct ews_strv *out, struct ews_repo *repo, const struct ews_ro
 			      ews_oid_hex(hex, &tip));
 		ews_strv_addf(&names, "ews/%s", rounds[i]->id);
 	}
-	rc = step.refs.n ? ews_drop(repo, &step, ews_snapshot_move_all) : 0;
+	rc = step.refs.n ? ews_drop(repo, &step, ews_step_refs_move) : 0;
 	if (rc == 0)
 		ews_strv_add_array(out, names.items);
 	return rc;

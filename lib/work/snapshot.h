@@ -23,7 +23,6 @@
 
 #include "base/progress_fn.h"
 #include "base/sync.h"
-#include "store/journal.h"
 #include "work/content.h"
 #include "work/session.h"
 
@@ -175,24 +174,6 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
  * that is no snapshot's.
  */
 int ews_snapshot_drop(struct ews_repo *repo, const struct ews_snapshot *const *snapshots, size_t n);
-
-/*
- * Rename all refs that `step` moved to trash, or (`back`) out of it again; harmless when already done, wholly or half. Fails
- * with EWS_ENOTFOUND when what one of them led to is gone, with EWS_ESTALE or EWS_EEXISTS when it leads elsewhere by now; the
- * others are renamed all the same.
- */
-int ews_snapshot_move_all(struct ews_repo *repo, const struct ews_step *step, bool back);
-/* Is what they lead to there? Fails with EWS_ENOTFOUND, naming one that is gone. */
-int ews_snapshot_find_all(struct ews_repo *repo, const struct ews_step *step);
-/* Has none of them, under either name, moved since? Fails with EWS_ESTALE, naming one that has. */
-int ews_snapshot_check_names(struct ews_repo *repo, const struct ews_step *step);
-
-/*
- * The two halves of moving them to trash, each as harmless: the new names, which must be durable before the second begins,
- * and the old ones away. While the thread has a sync group (base/sync) each is done with that.
- */
-int ews_snapshot_add_names(struct ews_repo *repo, const struct ews_step *step);
-int ews_snapshot_drop_names(struct ews_repo *repo, const struct ews_step *step);
 
 void ews_snapshot_copy(struct ews_snapshot *out, const struct ews_snapshot *from);
 void ews_snapshot_release(struct ews_snapshot *snapshot);

@@ -27,6 +27,7 @@
 #include "work/session_open.h"
 #include "work/session_place.h"
 #include "work/session_project.h"
+#include "work/step_refs.h"
 #include "work/steps.h"
 #include "work/whose.h"
 
@@ -318,7 +319,7 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 
 static int move_drop(struct ews_repo *repo, const struct ews_step *step, bool back)
 {
-	int rc = ews_snapshot_move_all(repo, step, back);
+	int rc = ews_step_refs_move(repo, step, back);
 
 	return rc < 0 ? rc : ews_archive_move_all(repo, step, back);
 }
@@ -339,10 +340,10 @@ static int turn_back(struct ews_repo *repo, struct ews_step *step, bool redo)
 static int turn_drop(struct ews_repo *repo, struct ews_step *step, const struct ews_undo_opts *opts)
 {
 	bool redo = opts->redo;
-	int rc = ews_snapshot_find_all(repo, step);
+	int rc = ews_step_refs_find(repo, step);
 
 	if (rc == 0)
-		rc = ews_snapshot_check_names(repo, step);
+		rc = ews_step_refs_check(repo, step);
 	if (rc == 0 && !redo)
 		rc = ews_archive_find_all(repo, step);
 	if (rc < 0 || opts->dry_run)
