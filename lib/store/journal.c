@@ -587,12 +587,10 @@ int ews_step_each(const struct ews_strv *lines, ews_step_line_fn fn, void *paylo
 	EWS_CLEANUP(error_saved) struct ews_error_saved first = EWS_ERROR_SAVED_INIT;
 
 	for (size_t i = 0; i < lines->n; i++) {
-		int rc = fn(lines->items[i], payload);
+		int rc = ews_step_note(&first, fn(lines->items[i], payload));
 
-		if (rc < 0 && !ews_step_may_go_on(rc))
+		if (rc < 0)
 			return rc;
-		if (rc < 0 && !first.code)
-			ews_error_save(&first);
 	}
 	ews_error_clear();
 	return first.code ? ews_error_restore(&first) : 0;
@@ -601,6 +599,16 @@ int ews_step_each(const struct ews_strv *lines, ews_step_line_fn fn, void *paylo
 bool ews_step_may_go_on(int rc)
 {
 	return rc == EWS_ENOTFOUND || rc == EWS_EEXISTS || rc == EWS_ESTALE;
+}
+
+int ews_step_note(struct ews_error_saved *first, int rc)
+{
+	if (rc >= 0 || !ews_step_may_go_on(rc))
+		return rc;
+	if (!first->code)
+		ews_error_save(first);
+	ews_error_clear();
+	return 0;
 }
 
 void ews_step_release(struct ews_step *step)

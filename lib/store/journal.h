@@ -25,6 +25,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/strv.h"
 
 enum ews_step_state {
@@ -140,6 +141,8 @@ typedef int (*ews_step_line_fn)(const char *line, void *payload);
 int ews_step_each(const struct ews_strv *lines, ews_step_line_fn fn, void *payload);
 /* Is that failure of one of its lines such a one? */
 bool ews_step_may_go_on(int rc);
+/* What came of one: 0 where the others go on, `first` being what the first such failure was; else `rc`. */
+int ews_step_note(struct ews_error_saved *first, int rc);
 
 void ews_step_release(struct ews_step *step);
 EWS_CLEANUP_DEFINE(step, struct ews_step, ews_step_release)

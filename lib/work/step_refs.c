@@ -67,7 +67,7 @@ struct moving {
 	bool back;
 	unsigned turns; /* enum turn */
 	struct ews_refs old; /* the old names of those that have the new one */
-	struct ews_error_saved first; /* the first that could not move, where the others can */
+	struct ews_error_saved first; /* the first that could not move, where the others can: ews_step_note() */
 };
 
 static void release_moving(struct moving *moving)
@@ -77,17 +77,6 @@ static void release_moving(struct moving *moving)
 }
 
 EWS_CLEANUP_DEFINE(moving, struct moving, release_moving)
-
-/* Where the ref of one line alone can't move the others go on. */
-static int note_failure(struct moving *moving, int rc)
-{
-	if (rc >= 0 || !ews_step_may_go_on(rc))
-		return rc;
-	if (!moving->first.code)
-		ews_error_save(&moving->first);
-	ews_error_clear();
-	return 0;
-}
 
 static int take_turn(struct moving *moving, const char *line)
 {
@@ -103,10 +92,13 @@ static int take_turn(struct moving *moving, const char *line)
 		moving->old.items[moving->old.n++] =
 			(struct ews_ref){ .name = ews_strdup(moving->back ? to : from), .oid = oid };
 	}
-	return note_failure(moving, rc);
+	return ews_step_note(&moving->first, rc);
 }
 
-/* All new names, some together. Under a group of the caller's they are there when that is finished. */
+/*
+ * All new names, some together. Under a group of the caller's they are there when that is finished. Where one of ours fails no other line
+ * goes on, whatever it fails with, as with ews_step_each() some would: the old names of what it held must stay.
+ */
 static int add_names(struct moving *moving)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
@@ -138,8 +130,8 @@ static int move_all(struct ews_repo *repo, const struct ews_step *step, bool bac
 	int rc = add_names(&moving);
 
 	if (rc == 0 && (turns & DROP))
-		rc = note_failure(&moving,
-				  ews_odb_ref_drop_all(repo->odb, moving.old.items, moving.old.n, NULL, NULL));
+		rc = ews_step_note(&moving.first,
+				   ews_odb_ref_drop_all(repo->odb, moving.old.items, moving.old.n, NULL, NULL));
 	if (rc < 0)
 		return rc;
 	return moving.first.code ? ews_error_restore(&moving.first) : 0;
