@@ -172,6 +172,16 @@ test_expect_success 'P5: no workspace and no artifact is put among the records o
 	ws=$(git -C sly ews path one) && echo x >"${ws:?}/new" && test_expect_code 129 git -C sly -c ews.artifacts.location="$PWD/in" ews end one 2>err && test_grep "sessions. lies where\|in. lies where" err && git -C sly ews end one && ls -A "${sessions:?}" >after && test_cmp before after && git -C victim ews end his
 '
 
+# the lock of ports is there while they are chosen
+test_expect_success 'P5: likewise where home will keep them: each name that it comes to have' '
+	test_repo early && git init -q --object-format=sha256 early-long && echo x >early-long/f && git -C early-long add f && git -C early-long commit -qm x && mkdir early-plain && h=$PWD/early-home && (
+		SUPERQODE_HOME=$h && export SUPERQODE_HOME && start_ws early one && git -C early ews run one -- true && git -C early ews archive create && start_ws early-long one && start_ws early-plain one && start_ws early --in "$PWD/early-out" two &&
+		echo "qe: {workspace: {method: snapshot, location: x}}" >early/superqode.yaml && git -C early ews config accept && git -C early ews guard install --global && ls -A "${h:?}" >names && git -C early ews guard uninstall --global
+	) && test_line_count = 11 names && echo ports.lock >>names && while read -r name; do
+		test_expect_code 129 git -C early ews --home "$PWD/early-new" start --in "$PWD/early-new/$name" two 2>err && test_grep "keeps its own records" err || return 1
+	done <names
+'
+
 test_expect_success 'the place that is set for copies: not part of its own copy, and hidden from git' '
 	test_repo placed && echo "qe: {workspace: {method: snapshot, location: .superqode/ws}}" >placed/superqode.yaml && git -C placed status --porcelain >before &&
 	start_ws placed one && test "$ws" = "$PWD/placed/.superqode/ws/one" && test_path_is_missing "${ws:?}/.superqode" && git -C placed status --porcelain >after && test_cmp before after &&

@@ -96,10 +96,10 @@ char *ews_home_tmp(const char *repo_dir, const char *id)
 
 bool ews_home_is_reserved(const char *home, const char *path)
 {
-	static const char *const names[] = { EWS_HOME_ACCEPTED, EWS_HOME_ARCHIVES, EWS_HOME_ELSEWHERE,
-					     EWS_HOME_HOOKS,    EWS_HOME_NEUTRAL,  EWS_HOME_PORTS,
-					     EWS_HOME_RESERVE,  EWS_HOME_STORES,   EWS_HOME_TMP,
-					     EWS_HOME_WORKING };
+	static const char *const names[] = { EWS_HOME_ACCEPTED, EWS_HOME_ARCHIVES,   EWS_HOME_ELSEWHERE,
+					     EWS_HOME_HOOKS,    EWS_HOME_NEUTRAL,    EWS_HOME_NEUTRAL_SHA256,
+					     EWS_HOME_PORTS,    EWS_HOME_PORTS_LOCK, EWS_HOME_RESERVE,
+					     EWS_HOME_STORES,   EWS_HOME_TMP,        EWS_HOME_WORKING };
 	EWS_CLEANUP(free) char *real_home = ews_dir_resolve(home);
 	EWS_CLEANUP(free) char *real = ews_dir_resolve(path);
 	const char *rel;
