@@ -657,6 +657,16 @@ test_expect_success USERS 'P4: nor has anybody changed it since, says the undo; 
 	"$@" undo --redo 2>err && test_grep ! "changed since" err && test_as_user sh -c "echo mine >closed/q/a" && "$@" undo 2>err && test_grep "changed since then, and kept in trash: a\$" err && test_grep ! secret err
 '
 
+test_expect_success 'P8: what a person changed since is named also where what was seen last cannot be looked at just now, or nothing is done' '
+	test_repo last && git -C last ews start --method in-place s && echo agent >last/agent && git -C last ews snapshot create && echo person >last/person && n=1 && code=0 && while test $code != 199; do
+		code=0 && { test_unread EIO $n "/refs/ews/snapshots(/[^/]*)?$" -C last revert >out 2>err || code=$?; } &&
+			if test $code = 0 -o $code = 199; then test_grep "changed since then, and kept in trash: person$" err && git -C last ews undo && echo $n >last/person; fi && test_path_is_file last/person && n=$((n + 1)) || { echo >&2 "revert, look $n"; return 1; }
+	done && test $n -gt 3 && n=1 && code=0 && while test $code != 199; do
+		git -C last ews revert && echo mine >last/mine && code=0 && { test_unread EIO $n "/refs/ews/(sessions|snapshots)(/[^/]*)?$" -C last undo >out 2>err || code=$?; } &&
+			if test $code != 0 -a $code != 199; then test_path_is_file last/mine && git -C last ews undo 2>err; fi && test_grep "changed since then, and kept in trash: mine$" err && n=$((n + 1)) || { echo >&2 "undo, look $n"; return 1; }
+	done && test $n -gt 3 && git -C last ews end s
+'
+
 test_expect_success IMMUTABLE 'P4: nor what the revert could not reach' '
 	new_workspace reach && test_when_finished "chattr -f -i \"${ws:?}/stays\" || :" && echo new >"${ws:?}/stays" && chattr +i "${ws:?}/stays" && test_expect_code 1 git -C p ews revert reach && test_expect_code 0 git -C p ews undo reach 2>err && test_grep ! "changed since" err && echo new | test_cmp - "${ws:?}/stays"
 '

@@ -125,7 +125,7 @@ static int find_moved_refs(struct ews_revert_result *out, const struct ews_sessi
 
 /*
  * What was seen last, where a person works on the same files as the agent: what changed
- * since then is named.
+ * since then is named. Returns 1 when there is such a snapshot, 0 when nothing was seen.
  */
 static int find_seen(struct ews_snapshot *out, const struct ews_session *session)
 {
@@ -135,10 +135,7 @@ static int find_seen(struct ews_snapshot *out, const struct ews_session *session
 	if (!session->method->is_project || !*last || !strcmp(last, session->state.base_snapshot))
 		return 0;
 	rc = ews_snapshot_find(out, session->repo, last);
-	if (rc == 0)
-		return 1;
-	ews_error_clear(); /* dropped: then nothing was seen */
-	return 0;
+	return rc < 0 ? ews_error_if_passing(rc) : 1; /* dropped: then nothing was seen */
 }
 
 int ews_revert(struct ews_revert_result *out, struct ews_session *session, const struct ews_revert_opts *opts)
@@ -146,7 +143,6 @@ int ews_revert(struct ews_revert_result *out, struct ews_session *session, const
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(snapshot) struct ews_snapshot target = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(snapshot) struct ews_snapshot seen = EWS_SNAPSHOT_INIT;
-	bool has_seen = false;
 	int rc;
 
 	ews_reserve_ease(session->repo->home);
@@ -163,9 +159,9 @@ int ews_revert(struct ews_revert_result *out, struct ews_session *session, const
 	else if (rc == 0)
 		ews_snapshot_copy(&target, &base);
 	if (rc == 0)
-		has_seen = find_seen(&seen, session);
-	if (rc == 0)
-		rc = go(out, session->repo, session, &target, &base, has_seen ? &seen : NULL, opts);
+		rc = find_seen(&seen, session);
+	if (rc >= 0)
+		rc = go(out, session->repo, session, &target, &base, rc > 0 ? &seen : NULL, opts);
 	return rc < 0 ? rc : find_moved_refs(out, session);
 }
 

@@ -227,10 +227,13 @@ int ews_undo_transition(struct ews_transition_result *out, struct ews_repo *repo
 		rc = ews_snapshot_base(&base, session);
 		move.base = &base;
 	}
-	if (rc == 0 && ews_snapshot_find(&left, repo, back ? step->after : step->before) == 0)
-		move.left = &left;
-	else if (rc == 0)
-		ews_error_clear(); /* it has expired, and is not what is put back */
+	if (rc == 0) {
+		rc = ews_snapshot_find(&left, repo, back ? step->after : step->before);
+		if (rc == 0)
+			move.left = &left;
+		else
+			rc = ews_error_if_passing(rc); /* it has expired, and is not what is put back */
+	}
 	for (size_t i = 0; i < step->paths.n && rc == 0; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 
