@@ -401,7 +401,7 @@ static bool knows_stashes(const struct ews_tripwire *tripwire)
 	return !line || find_stash(tripwire, line);
 }
 
-/* What is new first, the oldest of it, then what is gone: so the numbers hold in the commands that take it back. */
+/* What is new first, then what is gone, the oldest of it first: so the commands that bring it back keep its order. */
 static void each_stash(const struct teller *teller, const struct ews_tripwire *before,
 		       const struct ews_tripwire *after)
 {
@@ -467,23 +467,24 @@ int ews_tripwire_compare(struct ews_strv *out, const struct ews_tripwire *before
 	return (int)(out->n - was);
 }
 
-/* git tells stashes by their log, which no 'git update-ref' brings back. A message with control characters is none to be pasted. */
-static void add_stash_command(const struct teller *teller, const char *before, const char *after)
+/*
+ * git tells stashes by their log, which no 'git update-ref' brings back. A message with control characters is none to be pasted.
+ * For one that came there is no command: what it holds is in no file any more, and to drop it would lose that.
+ */
+static void add_stash_command(const struct teller *teller, const char *before)
 {
 	EWS_CLEANUP(buf) struct ews_buf command = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *message = before && is_stash(before) ? stash_message(before) : ews_strdup("");
 
-	if (before) {
-		ews_buf_adds(&command, "git stash store ");
-		if (*message && !strchr(message, '\\')) {
-			ews_buf_adds(&command, "-m ");
-			ews_shell_quote(&command, message);
-			ews_buf_addc(&command, ' ');
-		}
-		ews_buf_adds(&command, before + name_len(before) + 1);
-	} else {
-		ews_buf_addf(&command, "git stash drop 'stash@{%lu}'", strtoul(after + strlen(STASH), NULL, 10));
+	if (!before)
+		return;
+	ews_buf_adds(&command, "git stash store ");
+	if (*message && !strchr(message, '\\')) {
+		ews_buf_adds(&command, "-m ");
+		ews_shell_quote(&command, message);
+		ews_buf_addc(&command, ' ');
 	}
+	ews_buf_adds(&command, before + name_len(before) + 1);
 	ews_strv_add(teller->out, command.ptr);
 }
 
@@ -501,8 +502,8 @@ static void add_ref_command(const struct teller *teller, const char *before, con
 
 	assert(line);
 	target = target_of(line);
-	if (is_stash(line) || (before && !target && ews_str_begins(line, "ref " STASH_REF " "))) {
-		add_stash_command(teller, before, after);
+	if (is_stash(line) || (!target && ews_str_begins(line, "ref " STASH_REF " "))) {
+		add_stash_command(teller, before);
 		return;
 	}
 	if (!ews_str_begins(line, "ref "))
@@ -567,10 +568,13 @@ static void add_any_command(const struct teller *teller, const char *before, con
 	const char *line = before ? before : after;
 	EWS_CLEANUP(buf) struct ews_buf command = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *name = NULL;
+	size_t had = teller->out->n;
 
 	assert(line);
 	if (ews_str_begins(line, "ref ") || is_stash(line)) {
 		add_ref_command(teller, before, after);
+		if (teller->out->n == had)
+			ews_strv_add(teller->out, "");
 		return;
 	}
 	name = ews_strndup(line, name_len(line));

@@ -27,7 +27,7 @@ int ews_tripwire_take(struct ews_tripwire *out, struct ews_repo *repo);
 int ews_tripwire_take_keeping(struct ews_tripwire *out, struct ews_repo *repo, int keep_fd);
 /* What differs, a sentence each: "ref refs/heads/main moved from <id> to <id>", "config changed", ... Returns the number. */
 int ews_tripwire_compare(struct ews_strv *out, const struct ews_tripwire *before, const struct ews_tripwire *after);
-/* For each ref that moved, and each ref or stash that came or went, the command that takes that back. */
+/* For each ref that moved, came or went, and each stash that went, the command that takes that back. */
 void ews_tripwire_ref_commands(struct ews_strv *out, const struct ews_tripwire *before,
 			       const struct ews_tripwire *after);
 /*
