@@ -271,12 +271,14 @@ test_expect_success 'P1: end --branch leaves the result as a branch on the base 
 	git -C cloned status --porcelain n.txt eol.txt >st && test_must_be_empty st
 '
 
-test_expect_success !VALGRIND 'P4: a branch that a killed end --branch left is the one that the next makes; another is refused, with what deletes it' '
+test_expect_success !VALGRIND 'P4: a branch that a killed end --branch left is the one that the next makes; another is refused, with what shows it' '
 	test_repo left && for edit in echo :; do
 		start_ws left s && $edit edit >>"${ws:?}/run.sh" && test_expect_code 137 killat -c "sessions/s/journal|trash/op-" 1 git-ews -C left end --branch r s >out 2>&1 && git -C left ews recover --all && was=$(git -C left rev-parse --verify r) && sleep 1 &&
 		git -C left ews end -n --branch r s && test_expect_code 128 git -C left ews end -n --branch main s && git -C left ews end --branch r s >out && test_grep "^Branch: r at $was$" out && test "$(git -C left rev-parse r)" = "$was" && git -C left branch -D r || return 1
 	done && start_ws left s && echo edit >>"${ws:?}/run.sh" && test_expect_code 137 killat -c "sessions/s/journal|trash/op-" 1 git-ews -C left end --branch r s >out 2>&1 && git -C left ews recover --all && was=$(git -C left rev-parse r) && echo more >>"${ws:?}/run.sh" && test_expect_code 128 git -C left ews end --branch r s 2>err && test_grep "the branch .r. is there already" err && test "$(git -C left rev-parse r)" = "$was" && test_path_is_dir "$ws" &&
-	hint=$(sed -n "s/^hint: .*delete it first: .\(git .*\).$/\1/p" err) && (cd left && eval "${hint:?}") && git -C left branch r HEAD && test_expect_code 128 git -C left ews end --branch r s 2>err && test_grep "^hint: .*git branch -d r" err && git -C left ews end s
+	git -C left branch -D r && git -C left ews end --branch r s && start_ws left t && echo >left/r && for name in r "$(git -C left symbolic-ref --short HEAD)"; do
+		test_expect_code 128 git -C left ews end --branch "$name" t 2>err && test_grep ! "branch -[dD]" err && hint=$(sed -n "s/^hint: take another name; .\(git .*\). shows what is on it$/\1/p" err) && (cd left && eval "${hint:?}" >../out) && git -C left rev-parse "refs/heads/$name" >want && head -1 out | sed "s/commit //" | test_cmp want - || return 1
+	done && rm left/r && git -C left ews end t
 '
 
 test_expect_success 'end --branch names what git refused to do' '

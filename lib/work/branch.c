@@ -190,15 +190,13 @@ static bool may_be_ours(const struct ews_session *session, const char *ref, cons
 	       (commit.n_parents ? ews_oid_equal(&commit.parents[0], &base) : ews_oid_is_none(&base));
 }
 
-/* A result of ours has not been merged: git deletes it by -D alone. What somebody else has there is for git to judge. */
-static int refuse_taken(const struct ews_repo *repo, const char *name, const struct ews_oid *there)
+/* No word of how to delete it: what is there may be another session's result, that nothing else has. */
+static int refuse_taken(const char *name)
 {
-	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%s", name);
 	EWS_CLEANUP(free) char *shown = ews_shell_shown(name);
-	bool is_ours = ews_tripwire_has_moved_ref(repo, ref, there);
 
 	ews_error(EWS_EEXISTS, "the branch '%s' is there already", name);
-	ews_error_hint("take another name, or delete it first: 'git branch %s %s'", is_ours ? "-D" : "-d", shown);
+	ews_error_hint("take another name; 'git log %s --' shows what is on it", shown);
 	return EWS_EEXISTS;
 }
 
@@ -216,7 +214,7 @@ int ews_branch_check(struct ews_session *session, const char *name)
 		return rc;
 	rc = ews_odb_ref_read(&there, repo->odb, ref);
 	if (rc == 0)
-		return may_be_ours(session, ref, &there) ? 0 : refuse_taken(repo, name, &there);
+		return may_be_ours(session, ref, &there) ? 0 : refuse_taken(name);
 	ews_error_clear();
 	rc = ews_branch_is_stood_on(repo, ref, false);
 	if (rc > 0) {
@@ -666,7 +664,7 @@ static int put_branch(struct ews_oid *commit, struct ews_repo *repo, const char 
 		return ews_tripwire_move_ref(repo, ref, &none, commit);
 	}
 	if (!is_same(repo->odb, &there, commit))
-		return refuse_taken(repo, name, &there);
+		return refuse_taken(name);
 	*commit = there;
 	return 0;
 }
