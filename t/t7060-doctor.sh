@@ -230,4 +230,17 @@ test_expect_success 'P9: what is shown to be copied runs nothing that a name say
 	test_grep "update-ref -d" lines && test_grep "config .*--add" lines && test_grep "unset remote" lines && (cd hostile && while read -r line; do sh -c "git() { :; }; make() { :; }; $line" || :; done <../lines) >said 2>&1 && test_path_is_missing hostile/PWNED
 '
 
+test_expect_success 'P8: what is advised of a session whose record makes no sense lets go of it, and loses nothing' '
+	for method in worktree snapshot; do
+		test_repo torn-$method && start_ws torn-$method torn --method $method && echo work >"${ws:?}/mine" && record=${HOME:?}/.superqode/working/torn-$method/sessions/torn && cp "${record:?}/state.json" kept.json && for text in "" "{}"; do
+			printf %s "$text" >"${record:?}/state.json" && for at in torn-$method "$ws"; do
+				for verb in "end torn" "end --force torn" "diff torn"; do test_must_fail git -C "$at" ews $verb 2>err && test_grep "^hint: move its record, .*sessions/torn.*, away; then .git ews doctor. in its project says what to do" err || return 1; done
+			done && test_must_fail git -C torn-$method ews recover torn 2>err && test_grep "^warning: session .torn.: .*; .git ews doctor. says what to do" err && git -C torn-$method ews status torn >out && git -C torn-$method ews status >>out &&
+			test_grep "Recover: *git ews doctor says" out && test_grep ! "git ews recover" out && test_expect_code 1 git -C torn-$method ews doctor >out && test_grep "do: move its record, .*sessions/torn.*, away" out || return 1
+		done && sed "/\"version\"/s/1,/9,/" kept.json >"${record:?}/state.json" && test_must_fail git -C torn-$method ews end torn 2>err && test_grep "newer version" err && test_grep "^hint: use the version" err && echo >"${record:?}/state.json" &&
+		mv "${record:?}" torn-record && { git -C torn-$method ews doctor --fix >out; git -C torn-$method ews doctor >out; test_grep work "${ws:?}/mine"; } && git -C torn-$method ews list >list && test_must_be_empty list && test_grep "refs/ews/sessions/torn" out &&
+		mv "${ws:?}/mine" mine && sed -n "s/.*gets it out; git /git /p;s/.*, then git /git /p" out >todo && (cd torn-$method && sh -e ../todo) && git -C torn-$method ews doctor >out && test_grep ! "problem\|warning" out && rm -rf torn-record "${ws:?}" && start_ws torn-$method torn && git -C torn-$method ews end torn || return 1
+	done
+'
+
 test_done

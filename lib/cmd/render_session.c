@@ -242,7 +242,6 @@ static const char *color_of_state(const struct ews_session_view *view)
 void ews_render_session_text(struct ews_buf *out, const struct ews_session_view *view, bool color, bool verbose)
 {
 	const char *word = ews_render_session_state(view);
-	bool wants_recovery = view->is_interrupted || !view->is_open;
 	size_t i;
 
 	ews_buf_addf(out, "Session %s (", view->id);
@@ -262,7 +261,9 @@ void ews_render_session_text(struct ews_buf *out, const struct ews_session_view 
 		add_line(out, "Tampered:", text);
 	}
 	add_line(out, "Problem:", view->problem);
-	if (wants_recovery)
+	if (!view->is_open)
+		add_line(out, "Recover:", "git ews doctor says what to do");
+	else if (view->is_interrupted)
 		ews_buf_addf(out, "  %-10s git ews recover %s --resume, --revert or --view\n", "Recover:", view->id);
 }
 

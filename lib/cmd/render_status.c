@@ -260,7 +260,10 @@ static void add_interrupted(struct ews_buf *out, const struct ews_session_view *
 		ews_buf_addf(&text, "%s is unfinished; ", view->unfinished);
 	else if (view->is_interrupted && view->session.state.owner.pid)
 		ews_buf_addf(&text, "its owner, process %ld, died; ", (long)view->session.state.owner.pid);
-	ews_buf_addf(&text, "git ews recover %s --resume, --revert or --view", view->id);
+	if (view->is_open)
+		ews_buf_addf(&text, "git ews recover %s --resume, --revert or --view", view->id);
+	else
+		ews_buf_adds(&text, "git ews doctor says what to do");
 	add_detail(out, "recover", text.ptr, RED, opts);
 }
 

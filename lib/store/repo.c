@@ -348,6 +348,8 @@ static int open_from_workspace(struct ews_repo **out, const char *repo_dir, char
 		return EWS_ENOTFOUND;
 	}
 	rc = ews_state_read(&state, fd);
+	if (rc == EWS_EDAMAGED || rc == EWS_EUNSUPPORTED)
+		ews_state_advise(rc, dir);
 	if (rc == 0)
 		rc = open_recorded(&repo, &state, repo_dir, home);
 	if (rc == 0)

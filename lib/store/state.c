@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/shell_word.h"
 
 #define STATE_FILE "state.json"
 #define STATE_BYTES_MAX EWS_MIB
@@ -222,6 +223,18 @@ int ews_state_has_ended(int sessions_fd, const char *name)
 	int rc = fd < 0 ? fd : ews_state_read(&state, fd);
 
 	return rc < 0 ? ews_error_if_passing(rc) : state.state == EWS_STATE_ENDED;
+}
+
+/* Nothing is lost by it: the record is only out of the way, and what it was of is found as what nobody has. */
+void ews_state_advise(int rc, const char *dir)
+{
+	EWS_CLEANUP(free) char *shown = ews_shell_shown(dir);
+
+	if (rc == EWS_EUNSUPPORTED)
+		ews_error_hint("use the version of git ews that wrote it");
+	else
+		ews_error_hint("move its record, %s, away; then 'git ews doctor' in its project says what to do with what is left",
+			       shown);
 }
 
 int ews_state_write(int session_fd, const struct ews_state *state)

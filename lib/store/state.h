@@ -60,6 +60,8 @@ struct ews_state {
 
 /* Read `state.json` in the session's directory. Fails with EWS_EDAMAGED, or EWS_EUNSUPPORTED when a newer version wrote it. */
 int ews_state_read(struct ews_state *out, int session_fd);
+/* The hint where ews_state_read() failed for good with `rc`, or what it read makes no sense; `dir`: the session's directory. */
+void ews_state_advise(int rc, const char *dir);
 /*
  * Is there a session `name` in the directory `sessions_fd`, and does its state say that it has ended? 1 or 0; fails where that
  * can't be read just now (EWS_EIO).

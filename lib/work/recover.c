@@ -73,7 +73,7 @@ static bool needs_recovery(struct ews_strv *closed, struct ews_repo *repo, const
 	if (ews_session_open(&session, repo, id) == 0)
 		needs = ews_session_is_interrupted(&session);
 	else if (closed && stays_closed(repo, id))
-		ews_strv_addf(closed, "%s\t%s", id, ews_error_message());
+		ews_strv_addf(closed, "%s\t%s; 'git ews doctor' says what to do", id, ews_error_message());
 	ews_error_clear();
 	return needs;
 }

@@ -82,6 +82,7 @@ int ews_session_open_id(struct ews_session *out, struct ews_repo *repo, const ch
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
+	bool has_state;
 	int rc = ews_repo_need_dir(repo, false);
 
 	if (rc < 0)
@@ -96,7 +97,8 @@ int ews_session_open_id(struct ews_session *out, struct ews_repo *repo, const ch
 	rc = ews_state_read(&session.state, session.fd);
 	if (rc == EWS_ENOTFOUND && ews_repo_is_locked(repo, id))
 		return ews_session_fail_at_work(id);
-	if (rc == EWS_ENOTFOUND)
+	has_state = rc != EWS_ENOTFOUND;
+	if (!has_state)
 		rc = ews_error(EWS_EDAMAGED, "it has no state");
 	if (rc == 0) {
 		session.method = ews_method_find(session.state.method);
@@ -109,7 +111,10 @@ int ews_session_open_id(struct ews_session *out, struct ews_repo *repo, const ch
 		return ews_error_wrap("session '%s'", id);
 	if (rc < 0) {
 		ews_error_wrap("session '%s'", id);
-		ews_error_hint("'git ews recover %s' looks at what is left of it", id);
+		if (has_state)
+			ews_state_advise(rc, session.dir);
+		else
+			ews_error_hint("'git ews recover %s' takes back what had just begun", id);
 		return rc;
 	}
 	*out = session;
