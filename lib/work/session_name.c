@@ -172,7 +172,7 @@ static bool find_alive(struct ews_state *out, struct ews_repo *repo, const char 
 	return alive;
 }
 
-bool ews_session_is_alive(struct ews_repo *repo, const char *id)
+static bool is_alive(struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
 
@@ -202,7 +202,7 @@ static int resolve_only(char **out, struct ews_repo *repo)
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < ids.n; i++) {
-		if (!ews_session_is_alive(repo, ids.items[i]))
+		if (!is_alive(repo, ids.items[i]))
 			continue;
 		found = ids.items[i];
 		ews_buf_addf(&list, "%s%s", n++ ? ", " : "", found);

@@ -24,9 +24,10 @@ bool ews_session_is_implied(struct ews_repo *repo);
 /* The ids of all sessions of the store, ended ones included, by name. */
 int ews_session_ids(struct ews_strv *out, struct ews_repo *repo);
 
-/* Is the session `id` there, and not ended? */
-bool ews_session_is_alive(struct ews_repo *repo, const char *id);
-/* And is it of this very work tree of the repository, and (`in_place`) one that works in that itself? */
+/*
+ * Is the session `id` there, and not ended? And is it of this very work tree of the repository, and (`in_place`) one that works in
+ * that itself?
+ */
 bool ews_session_is_alive_here(struct ews_repo *repo, const char *id, bool in_place);
 
 /* Hint at what was done while this was no git repository, which hides it now. Returns whether there was anything; else no hint is set. */

@@ -194,7 +194,8 @@ char *ews_session_top(const struct ews_session *session)
 	return top ? top : ews_strdup(state->project);
 }
 
-bool ews_session_has_left_files(const struct ews_session *session)
+/* Does a directory stand where one that is lost worked, which is no work tree of anything any more? The session's files may be in it. */
+static bool has_left_files(const struct ews_session *session)
 {
 	EWS_CLEANUP(repo) struct ews_repo *another = NULL;
 	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
@@ -213,12 +214,12 @@ const char *ews_session_lost_word(const struct ews_session *session)
 {
 	if (session->is_out_of_reach)
 		return "out of reach";
-	return ews_session_has_left_files(session) ? "none of the repository any more" : "gone";
+	return has_left_files(session) ? "none of the repository any more" : "gone";
 }
 
 bool ews_session_is_lost_with_files(const struct ews_session *session)
 {
-	return session->is_out_of_reach || ews_session_has_left_files(session);
+	return session->is_out_of_reach || has_left_files(session);
 }
 
 void ews_session_hint_lost(const struct ews_session *session)

@@ -34,11 +34,6 @@ void ews_session_stand_in_project(struct ews_session *session);
 /* The top of the work tree that it is of: where git says that this stands by now, else where it was. The caller frees it. */
 char *ews_session_top(const struct ews_session *session);
 
-/*
- * Does a directory stand where one that is lost worked, which is no work tree of anything any more? The session's files may be in it.
- */
-bool ews_session_has_left_files(const struct ews_session *session);
-
 /* What became of the work tree of one that is lost: it is "out of reach", "gone", or else "none of the repository any more". */
 const char *ews_session_lost_word(const struct ews_session *session);
 
