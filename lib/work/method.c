@@ -11,8 +11,6 @@
 #include "base/dir.h"
 #include "base/path.h"
 
-#define BESIDE "ews"
-
 const struct ews_method *ews_method_find(const char *name)
 {
 	static const struct {
@@ -38,7 +36,7 @@ int ews_method_nothing(const struct ews_place *place)
 
 int ews_method_open_beside(const struct ews_place *place, const char *name, bool make)
 {
-	EWS_CLEANUP(free) char *rel = ews_path_join(BESIDE, name);
+	EWS_CLEANUP(free) char *rel = ews_path_join(EWS_METHOD_BESIDE, name);
 	int rc = make ? ews_dir_make_shared(place->common_fd, rel, ews_odb_sharing(place->odb)) : 0;
 
 	return rc < 0 ? rc : ews_dir_open_beneath(place->common_fd, rel);

@@ -16,6 +16,7 @@
 
 #define EWS_METHOD_ENTRY "worktree entry"
 #define EWS_METHOD_CONFIG ".git/config"
+#define EWS_METHOD_BESIDE "ews" /* in the store's git directory: what was taken out of git's sight */
 
 struct ews_place {
 	const char *id;

@@ -39,11 +39,6 @@ static int tampered(struct ews_strv *out, const struct ews_place *place, int wor
 	return 0;
 }
 
-static int open_kept(const struct ews_place *place, const char *name, bool make)
-{
-	return ews_method_open_beside(place, name, make);
-}
-
 const struct ews_method ews_method_in_place = {
 	.name = "in-place",
 	.json_name = "in_place",
@@ -57,5 +52,5 @@ const struct ews_method ews_method_in_place = {
 	.open_git = open_git,
 	.tampered = tampered,
 	.repair = prepare,
-	.open_kept = open_kept,
+	.open_kept = ews_method_open_beside,
 };

@@ -23,7 +23,6 @@
 #include "base/sync.h"
 #include "store/linked.h"
 
-#define BESIDE "ews"
 #define MAKE_TRIES 16
 #define ENTRIES "worktrees"
 #define LINK_BYTES_MAX (64 * EWS_KIB)
@@ -138,7 +137,7 @@ static int write_entry(const struct ews_place *place, const struct ews_gitstate 
 {
 	EWS_CLEANUP(fd) int beside = -1;
 	EWS_CLEANUP(fd) int fd = -1;
-	int rc = put_into(&beside, place, BESIDE, make_own, NULL);
+	int rc = put_into(&beside, place, EWS_METHOD_BESIDE, make_own, NULL);
 
 	if (rc < 0)
 		return ews_error_wrap("cannot make the worktree entry '%s'", place->id);
@@ -218,12 +217,12 @@ static bool leads_here(const struct ews_place *place, const char *where)
 static void tidy(const struct ews_place *place)
 {
 	(void)unlinkat(place->common_fd, ENTRIES, AT_REMOVEDIR); /* git removes it as well when it is empty */
-	(void)unlinkat(place->common_fd, BESIDE, AT_REMOVEDIR);
+	(void)unlinkat(place->common_fd, EWS_METHOD_BESIDE, AT_REMOVEDIR);
 }
 
 static int publish(const struct ews_place *place)
 {
-	int rc = move_entry(place, BESIDE, ENTRIES);
+	int rc = move_entry(place, EWS_METHOD_BESIDE, ENTRIES);
 
 	if (rc < 0)
 		return ews_error_wrap("cannot register the worktree '%s'", place->id);
@@ -249,7 +248,7 @@ static int discard_in(const struct ews_place *place, const char *where)
 
 static int discard(const struct ews_place *place)
 {
-	return discard_in(place, BESIDE);
+	return discard_in(place, EWS_METHOD_BESIDE);
 }
 
 /*
@@ -283,9 +282,9 @@ static int withdraw(const struct ews_place *place)
 	if (rc <= 0)
 		return rc;
 	/* Of two the one that git knows is the workspace's. */
-	rc = leads_here(place, ENTRIES) && leads_here(place, BESIDE) ? discard(place) : 0;
+	rc = leads_here(place, ENTRIES) && leads_here(place, EWS_METHOD_BESIDE) ? discard(place) : 0;
 	if (rc == 0)
-		rc = move_entry(place, ENTRIES, BESIDE);
+		rc = move_entry(place, ENTRIES, EWS_METHOD_BESIDE);
 	if (rc < 0)
 		return ews_error_wrap("cannot take out the worktree '%s'", place->id);
 	tidy(place);
@@ -297,11 +296,6 @@ static int restore(const struct ews_place *place)
 	int rc = drop_litter(place);
 
 	return rc < 0 || is_there(place) ? rc : publish(place);
-}
-
-static int open_kept(const struct ews_place *place, const char *name, bool make)
-{
-	return ews_method_open_beside(place, name, make);
 }
 
 static int check_free(const struct ews_place *place)
@@ -319,7 +313,7 @@ static int check_free(const struct ews_place *place)
 		ews_error_hint("choose another id, or leave it out and one is made");
 		return EWS_EEXISTS;
 	}
-	if (has_entry(place, BESIDE)) {
+	if (has_entry(place, EWS_METHOD_BESIDE)) {
 		ews_error(EWS_EEXISTS, "of another home a session '%s' already exists", place->id);
 		ews_error_hint("choose another id, or leave it out and one is made");
 		return EWS_EEXISTS;
@@ -332,7 +326,7 @@ static int take_back(const struct ews_place *place)
 {
 	int rc = leads_here(place, ENTRIES) ? withdraw(place) : 0;
 
-	if (rc == 0 && leads_here(place, BESIDE))
+	if (rc == 0 && leads_here(place, EWS_METHOD_BESIDE))
 		rc = discard(place);
 	return rc;
 }
@@ -440,5 +434,5 @@ const struct ews_method ews_method_worktree = {
 	.tampered = tampered,
 	.repair = repair,
 	.follow = follow,
-	.open_kept = open_kept,
+	.open_kept = ews_method_open_beside,
 };

@@ -25,6 +25,7 @@
 #include "store/lock.h"
 #include "store/state.h"
 #include "work/lineage.h"
+#include "work/method.h"
 #include "work/retire.h"
 #include "work/trash_count.h"
 
@@ -79,7 +80,7 @@ static void show_record(struct ews_trash_plan *plan, const struct ews_trash_reco
 {
 	if (record->has_entry)
 		add_item(plan, (struct ews_trash_item){ .kind = EWS_TRASH_DIRECTORY,
-							.name = ews_strfmt("%s/" EWS_TRASH_BESIDE "/%s",
+							.name = ews_strfmt("%s/" EWS_METHOD_BESIDE "/%s",
 									   plan->repo->common_dir, record->name),
 							.verb = ews_strdup("end"),
 							.session = ews_strdup(record->name),
@@ -128,7 +129,7 @@ static bool is_as_planned(struct ews_trash_plan *plan, const struct ews_trash_st
 static int drop_beside(struct ews_repo *repo, const char *step_id)
 {
 	static const char *const turns[] = { "f", "u" };
-	EWS_CLEANUP(fd) int beside = ews_dir_open_beneath(repo->common_fd, EWS_TRASH_BESIDE);
+	EWS_CLEANUP(fd) int beside = ews_dir_open_beneath(repo->common_fd, EWS_METHOD_BESIDE);
 	int rc = beside < 0 ? ews_error_if_passing(beside) : 0;
 
 	for (size_t i = 0; i < 2 && beside >= 0 && rc == 0; i++) {
@@ -265,7 +266,7 @@ static int drop_record(struct ews_trash_plan *plan, const struct ews_trash_recor
 	if (rc == 0 || (rc > 0 && can_come_back(plan, record->name)))
 		return 0;
 	if (rc > 0) {
-		beside = ews_dir_open_beneath(plan->repo->common_fd, EWS_TRASH_BESIDE);
+		beside = ews_dir_open_beneath(plan->repo->common_fd, EWS_METHOD_BESIDE);
 		rc = beside < 0 ? ews_error_if_passing(beside) : 0;
 	}
 	if (rc < 0) {
@@ -550,7 +551,7 @@ static int sweep_all(struct ews_trash_plan *plan)
 	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(plan->repo, "sessions");
 	int rc = sessions < 0 ? sessions : sweep_gone(plan, SIZE_MAX, sessions, &removed);
 
-	(void)unlinkat(plan->repo->common_fd, EWS_TRASH_BESIDE, AT_REMOVEDIR); /* others' may be in it */
+	(void)unlinkat(plan->repo->common_fd, EWS_METHOD_BESIDE, AT_REMOVEDIR); /* others' may be in it */
 	for (size_t i = 0; i < plan->n_roots && rc == 0; i++) {
 		rc = sweep_gone(plan, i, plan->roots[i].fd, &removed);
 		/* An empty one beside somebody's directories is nothing that should stay. */

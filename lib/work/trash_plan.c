@@ -20,6 +20,7 @@
 #include "base/str.h"
 #include "store/home.h"
 #include "store/state.h"
+#include "work/method.h"
 #include "work/pending.h"
 #include "work/retire.h"
 
@@ -136,7 +137,7 @@ static void look_at_session(struct ews_trash_plan *plan, int sessions_fd, const 
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(sessions_fd, name);
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
-	EWS_CLEANUP(free) char *entry = ews_path_join(EWS_TRASH_BESIDE, name);
+	EWS_CLEANUP(free) char *entry = ews_path_join(EWS_METHOD_BESIDE, name);
 	EWS_CLEANUP(free) char *id = ews_retire_id(name);
 	struct ews_trash_record record = { 0 };
 	int has_entry = ews_file_is_there(plan->repo->common_fd, entry);

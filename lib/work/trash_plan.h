@@ -13,8 +13,6 @@
 #include "store/journal.h"
 #include "work/snapshot.h"
 
-#define EWS_TRASH_BESIDE "ews" /* in the git directory: what was taken out of git's sight */
-
 struct ews_trash_result;
 
 struct ews_trash_opts {
