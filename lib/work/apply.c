@@ -115,11 +115,6 @@ static int read_range(struct work *work, struct ews_repo *repo)
 	return ews_diff_sides(&work->diff, repo, source->session ? &session : NULL, source->from, source->to);
 }
 
-static bool has_manifest(const struct ews_diff_side *side)
-{
-	return side->is_now || !ews_oid_is_none(&side->snapshot.manifest);
-}
-
 static const struct ews_entries *entries_before(const struct work *work)
 {
 	return work->source->kind == EWS_APPLY_PATCH ? &work->from : &work->diff.from.content.scan.entries;
@@ -181,7 +176,8 @@ static int read_works(struct plan *plan, const struct ews_apply_source *sources)
 			rc = ews_diff_records(&work->diff, plan->repo, NULL);
 		if (rc < 0)
 			return rc;
-		work->is_git = !has_manifest(&work->diff.from) || !has_manifest(&work->diff.to);
+		work->is_git = !ews_diff_side_has_manifest(&work->diff.from) ||
+			       !ews_diff_side_has_manifest(&work->diff.to);
 		for (size_t k = 0; k < work->diff.n; k++)
 			if (work->diff.items[k].status == 'R')
 				ews_strv_add_all(&work->renames, work->diff.items[k].old_path,

@@ -369,13 +369,6 @@ static bool holds_files(const struct ews_entries *list, const struct ews_entry *
 	return false;
 }
 
-static bool same_attrs(const struct ews_entry *a, const struct ews_entry *b)
-{
-	const char *x = a->xattrs ? a->xattrs : "", *y = b->xattrs ? b->xattrs : "";
-
-	return !strcmp(x, y);
-}
-
 /* Of something that is new under its name, or as what it is. */
 static bool unsaid_of_new(struct ews_buf *out, const struct ews_entry *to)
 {
@@ -393,7 +386,7 @@ static bool unsaid_of_both(struct ews_buf *out, const struct ews_entry *from, co
 
 	if (from->mode != to->mode && (!git_says_mode || !is_usual_mode(to)))
 		ews_buf_addf(out, "mode %04o to %04o", from->mode, to->mode);
-	if (!same_attrs(from, to))
+	if (!ews_entry_same_attrs(from, to))
 		ews_buf_addf(out, "%sextended attributes", out->len ? ", " : "");
 	return out->len > 0;
 }
@@ -445,11 +438,6 @@ static bool unsaid(struct ews_buf *out, const struct ews_diff *diff, const struc
 	if (one->type == EWS_ENTRY_DIR)
 		return !same_type && unsaid_of_dir(out, diff, change);
 	return to && !same_type && unsaid_of_new(out, to);
-}
-
-static bool has_manifest(const struct ews_diff_side *side)
-{
-	return side->is_now || !ews_oid_is_none(&side->snapshot.manifest);
 }
 
 struct unsaid_names {
@@ -681,7 +669,7 @@ int ews_diff_records(struct ews_diff *diff, struct ews_repo *repo, char *const *
 	EWS_CLEANUP(strv) struct ews_strv meant = EWS_STRV_INIT;
 	struct limits limits = { .paths = &diff->paths };
 	/* A plain revision says nothing of modes and attributes, so nothing can be missing. */
-	bool says_all = has_manifest(&diff->from) && has_manifest(&diff->to);
+	bool says_all = ews_diff_side_has_manifest(&diff->from) && ews_diff_side_has_manifest(&diff->to);
 	int rc = 0;
 
 	ews_strv_add_array(&diff->paths, paths);

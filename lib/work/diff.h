@@ -25,6 +25,12 @@ struct ews_diff_side {
 	bool is_now;
 };
 
+/* Is all that a manifest says known of it? */
+static inline bool ews_diff_side_has_manifest(const struct ews_diff_side *side)
+{
+	return side->is_now || !ews_oid_is_none(&side->snapshot.manifest);
+}
+
 struct ews_diff {
 	struct ews_diff_side from, to;
 	struct ews_diff_record *items; /* by path, as git prints them */

@@ -198,17 +198,12 @@ static const struct ews_entry *whose_mode(const struct ews_entry *base, const st
 	return ours->mode == base->mode ? theirs : NULL;
 }
 
-static bool same_attrs(const struct ews_entry *a, const struct ews_entry *b)
-{
-	return !strcmp(a->xattrs ? a->xattrs : "", b->xattrs ? b->xattrs : "");
-}
-
 static const struct ews_entry *whose_attrs(const struct ews_entry *base, const struct ews_entry *ours,
 					   const struct ews_entry *theirs)
 {
-	if (same_attrs(theirs, ours) || same_attrs(theirs, base))
+	if (ews_entry_same_attrs(theirs, ours) || ews_entry_same_attrs(theirs, base))
 		return ours;
-	return same_attrs(ours, base) ? theirs : NULL;
+	return ews_entry_same_attrs(ours, base) ? theirs : NULL;
 }
 
 /*
