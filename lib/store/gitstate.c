@@ -58,14 +58,6 @@ static const char *const under_way[] = {
 	NULL,
 };
 
-static bool is_in(const char *const *list, const char *name)
-{
-	while (*list)
-		if (!strcmp(*list++, name))
-			return true;
-	return false;
-}
-
 static bool same_bytes(const struct ews_buf *a, const struct ews_buf *b)
 {
 	return a->len == b->len && !memcmp(a->ptr, b->ptr, a->len);
@@ -78,7 +70,7 @@ static bool is_shared_index(const char *name)
 
 static bool is_carried(const char *name)
 {
-	return is_in(carried, name) || is_shared_index(name);
+	return ews_str_is_any(name, carried) || is_shared_index(name);
 }
 
 static void take_index_stat(struct ews_gitstate *out, const struct stat *st)
@@ -389,17 +381,17 @@ bool ews_gitstate_is_same_left(const struct ews_gitstate_file *a, const struct e
 
 bool ews_gitstate_is_name(const char *name)
 {
-	return is_carried(name) || is_in(under_way, name) || !strcmp(name, "index");
+	return is_carried(name) || ews_str_is_any(name, under_way) || !strcmp(name, "index");
 }
 
 bool ews_gitstate_is_under_way(const char *name)
 {
-	return is_in(under_way, name);
+	return ews_str_is_any(name, under_way);
 }
 
 const char *ews_gitstate_why_left(const struct ews_gitstate_file *left)
 {
-	if (is_in(under_way, left->name))
+	if (ews_str_is_any(left->name, under_way))
 		return "under way";
 	return left->data.len && ews_str_begins(left->data.ptr, "file ") ? "too large" : "no file";
 }
@@ -503,7 +495,7 @@ int ews_gitstate_read_files(struct ews_gitstate *out, int git_fd)
 
 		if (is_carried(name))
 			rc = read_one(out, git_fd, name);
-		else if (is_in(under_way, name))
+		else if (ews_str_is_any(name, under_way))
 			rc = note_left(out, git_fd, name);
 		else if (!strcmp(name, "index"))
 			rc = note_index_place(out, git_fd);

@@ -27,6 +27,7 @@
 #include "store/gitconfig_files.h"
 #include "store/gitconfig_text.h"
 #include "store/gitfile.h"
+#include "store/repo_format.h"
 
 #define FILE_BYTES_MAX (16 * EWS_MIB)
 
@@ -152,17 +153,6 @@ enum ews_odb_filters ews_odb_filters(struct ews_odb *odb)
 	return filters;
 }
 
-/* Those whose meaning is honoured: see ews_odb_config(), ews_odb_missing(), and that nothing here prunes. */
-static bool is_known_extension(const char *name)
-{
-	static const char *const known[] = { "noop", "worktreeconfig", "partialclone", "preciousobjects" };
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		if (!strcmp(name, known[i]))
-			return true;
-	return false;
-}
-
 /* "remote.<name>.promisor" */
 static bool is_promisor(const char *key)
 {
@@ -217,7 +207,7 @@ static int see_format(const char *key, const char *value, void *payload)
 		format->refs = ews_strdup(value ? value : "true");
 	} else if (extension) {
 		face->is_partial = face->is_partial || !strcmp(extension, "partialclone");
-		if (!is_known_extension(extension))
+		if (!ews_repo_format_knows(extension))
 			ews_strv_add(&format->unknown, extension);
 	}
 	return 0;

@@ -12,14 +12,14 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "base/strv.h"
 #include "store/gitconfig_text.h"
 
 #define EXTENSIONS "extensions."
 #define VERSION "core.repositoryformatversion"
 
-/* Extensions that change nothing of what is read here; in version 0 the later ones are an error. */
-static const char *const any_version[] = { "noop", "preciousobjects", "partialclone", "worktreeconfig" };
-static const char *const version_1[] = { "noop-v1", "relativeworktrees", "submodulepathconfig" };
+/* Extensions that change nothing of what is read here, beside those of any version: in version 0 they are an error. */
+static const char *const version_1[] = { "noop-v1", "relativeworktrees", "submodulepathconfig", NULL };
 
 struct format {
 	int64_t version;
@@ -29,24 +29,22 @@ struct format {
 	int git_fd;
 };
 
-#define IS_ONE_OF(list, name) is_one_of(list, sizeof(list) / sizeof(*(list)), name)
-
-static bool is_one_of(const char *const *list, size_t n, const char *name)
+bool ews_repo_format_knows(const char *name)
 {
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(list[i], name))
-			return true;
-	return false;
+	static const char *const any_version[] = { "noop", "preciousobjects", "partialclone", "worktreeconfig", NULL };
+
+	return ews_str_is_any(name, any_version);
 }
 
 static void take_extension(struct format *format, const char *name, const char *value)
 {
-	if (IS_ONE_OF(any_version, name))
+	if (ews_repo_format_knows(name))
 		return;
 	format->has_late = true;
 	if (!strcmp(name, "objectformat") && value)
 		format->algo = !strcmp(value, "sha256") ? EWS_SHA256 : !strcmp(value, "sha1") ? EWS_SHA1 : EWS_MD5;
-	else if (!IS_ONE_OF(version_1, name) && !(value && !strcmp(name, "refstorage") && !strcmp(value, "files")))
+	else if (!ews_str_is_any(name, version_1) &&
+		 !(value && !strcmp(name, "refstorage") && !strcmp(value, "files")))
 		format->has_other = true;
 }
 

@@ -15,6 +15,12 @@
 #include "base/hash.h"
 
 /*
+ * Is `name` an extension, in lower case, that a repository of any version may have, and whose meaning is honoured here? See
+ * ews_odb_config(), ews_odb_missing(), and that nothing prunes.
+ */
+bool ews_repo_format_knows(const char *name);
+
+/*
  * Is the config of `len` bytes at `text` that of a repository with files as refs and ids by `algo`, whose work tree is around it:
  * around the git directory `git_fd`?
  */

@@ -65,35 +65,39 @@ static const char *const carried[] = {
 	"extensions.objectformat",
 	"index.version",
 	"index.sparse",
+	NULL,
 };
 
 /* Of a diff or merge driver too what is no command: `diff.<driver>.<key>`. */
-static const char *const driver_keys[] = { "xfuncname", "funcname", "binary", "wordregex", "algorithm" };
+static const char *const driver_keys[] = { "xfuncname", "funcname", "binary", "wordregex", "algorithm", NULL };
 
 static const char *const diff_keys[] = {
-	"algorithm",        "renames",          "renamelimit",
-	"context",          "interhunkcontext", "mnemonicprefix",
-	"noprefix",         "relative",         "suppressblankempty",
-	"colormoved",       "colormovedws",     "wordregex",
-	"indentheuristic",  "submodule",        "ignoresubmodules",
-	"statgraphwidth",   "dirstat",          "wserrorhighlight",
+	"algorithm",
+	"renames",
+	"renamelimit",
+	"context",
+	"interhunkcontext",
+	"mnemonicprefix",
+	"noprefix",
+	"relative",
+	"suppressblankempty",
+	"colormoved",
+	"colormovedws",
+	"wordregex",
+	"indentheuristic",
+	"submodule",
+	"ignoresubmodules",
+	"statgraphwidth",
+	"dirstat",
+	"wserrorhighlight",
 	"autorefreshindex",
+	NULL,
 };
 
 static const char *const merge_keys[] = {
 	"conflictstyle", "renames",     "renamelimit", "directoryrenames", "ff",         "log",
-	"stat",          "renormalize", "verbosity",   "autostash",        "branchdesc",
+	"stat",          "renormalize", "verbosity",   "autostash",        "branchdesc", NULL
 };
-
-static bool is_one_of(const char *const *list, size_t n, const char *name)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(list[i], name))
-			return true;
-	return false;
-}
-
-#define IS_ONE_OF(list, name) is_one_of(list, sizeof(list) / sizeof(*(list)), name)
 
 /* `key` as git lists it: section and last part in lower case, what is between them as it is. */
 static bool comes_along(const char *key)
@@ -101,14 +105,14 @@ static bool comes_along(const char *key)
 	const char *last = strrchr(key, '.');
 	const char *first = strchr(key, '.');
 
-	if (IS_ONE_OF(carried, key))
+	if (ews_str_is_any(key, carried))
 		return true;
 	if (ews_str_begins(key, "diff."))
-		return first == last ? IS_ONE_OF(diff_keys, last + 1) : IS_ONE_OF(driver_keys, last + 1);
+		return first == last ? ews_str_is_any(last + 1, diff_keys) : ews_str_is_any(last + 1, driver_keys);
 	/* Of a submodule that it is one to work in, for all or by its name; where it comes from is a place. */
 	if (ews_str_begins(key, "submodule."))
 		return !strcmp(last, ".active");
-	return ews_str_begins(key, "merge.") && first == last && IS_ONE_OF(merge_keys, last + 1);
+	return ews_str_begins(key, "merge.") && first == last && ews_str_is_any(last + 1, merge_keys);
 }
 
 /* What of a file of settings comes along; git reads it, and no file that it includes. */

@@ -55,13 +55,6 @@ static int write_text(int dir_fd, const char *name, const char *text)
 	return ews_file_replace(dir_fd, name, text, strlen(text), 0600);
 }
 
-static bool is_one_of(const char *name, const char *const *names)
-{
-	while (*names && strcmp(*names, name) != 0)
-		names++;
-	return *names;
-}
-
 int ews_prompt_mark(struct ews_strv *argv, struct ews_strv *env, const char *tmp, const char *shell,
 		    const char *session_id)
 {
@@ -91,7 +84,7 @@ int ews_prompt_mark(struct ews_strv *argv, struct ews_strv *env, const char *tmp
 		rc = write_text(fd, ".zshenv", zshenv_text);
 		return rc < 0 ? rc : write_text(fd, ".zshrc", zshrc_text);
 	}
-	if (is_one_of(name, reads_env)) {
+	if (ews_str_is_any(name, reads_env)) {
 		ews_strv_addf(env, "ENV=%s/env", dir);
 		ews_strv_addf(env, "EWS_ENV=%s", getenv("ENV") ? getenv("ENV") : "");
 		return write_text(fd, "env", env_text);
