@@ -606,7 +606,7 @@ void ews_index_sort(struct ews_index *index)
 	}
 }
 
-static void copy_entry(struct ews_index *index, const struct ews_index_entry *from)
+void ews_index_add_copy(struct ews_index *index, const struct ews_index_entry *from)
 {
 	struct ews_index_entry *ie = ews_index_add(index, from->path);
 	const char *path = ie->path;
@@ -653,7 +653,7 @@ int ews_index_expand(struct ews_index *index, struct ews_odb *odb)
 		if (ie->mode == EWS_MODE_DIR)
 			rc = expand_directory(&full, odb, ie);
 		else
-			copy_entry(&full, ie);
+			ews_index_add_copy(&full, ie);
 		if (rc < 0)
 			return rc;
 	}

@@ -80,6 +80,8 @@ int ews_index_expand(struct ews_index *index, struct ews_odb *odb);
 
 /* Append an entry; the pointer holds until the next append. Sort before writing. */
 struct ews_index_entry *ews_index_add(struct ews_index *index, const char *path);
+/* Likewise, with all that is said of another index's entry. */
+void ews_index_add_copy(struct ews_index *index, const struct ews_index_entry *from);
 void ews_index_sort(struct ews_index *index);
 
 /*

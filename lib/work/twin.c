@@ -187,15 +187,6 @@ static bool needs_index(const struct ews_entry *entry)
 	return !is_dir(entry) && !ews_oid_is_none(&entry->oid);
 }
 
-static void copy_index_entry(struct ews_index *index, const struct ews_index_entry *from)
-{
-	struct ews_index_entry *ie = ews_index_add(index, from->path);
-	const char *path = ie->path;
-
-	*ie = *from;
-	ie->path = path;
-}
-
 /* The directories above `path` that `out` lacks: as they stand in the project, else plain. */
 static void add_parents(struct ews_entries *out, const struct ews_entries *project, const char *path,
 			struct ews_strv *have)
@@ -412,7 +403,7 @@ static int compose_index(struct ews_index *out, const struct sources *src, const
 		if (!is_of_index(src, opts, ie->path))
 			continue;
 		add_in_the_way(&in_the_way, src, ie->path);
-		copy_index_entry(out, ie);
+		ews_index_add_copy(out, ie);
 	}
 	ews_strv_unique(&in_the_way);
 	for (size_t i = 0; i < base->n; i++) {
