@@ -205,6 +205,15 @@ int ews_cmd_open_repo(struct ews_cmd_ctx *ctx)
 	return ews_cmd_open_repo_or_make(ctx, EWS_REPO_MAKE_NONE);
 }
 
+int ews_cmd_refuse_workspace(const struct ews_cmd_ctx *ctx)
+{
+	if (!ctx->repo || !ctx->repo->here)
+		return 0;
+	(void)ews_error(EWS_EDENIED, "this is the workspace of session '%s'", ctx->repo->here);
+	ews_error_hint("change to '%s'", ctx->repo->project);
+	return EWS_EDENIED;
+}
+
 /* While a session was at work in the project itself git may have been told to look for that elsewhere, or that there is none. */
 static void warn_of_overruled(const struct ews_cmd_ctx *ctx)
 {

@@ -120,6 +120,8 @@ EWS_CLEANUP_DEFINE(cmd_args, struct ews_cmd_args, ews_cmd_args_release)
 int ews_cmd_open_repo(struct ews_cmd_ctx *ctx);
 /* Likewise, for a verb that may make a project of a plain directory. */
 int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make);
+/* Who works in a workspace is not who decides about the project: fails with EWS_EDENIED there. */
+int ews_cmd_refuse_workspace(const struct ews_cmd_ctx *ctx);
 /*
  * Open a project that home knows. Where something in its old place leads to it its sessions follow. Fails with EWS_ENOTFOUND when
  * it is gone, and when that leads to another repository. From here on it is there that a signal has things finished or taken back.

@@ -26,16 +26,6 @@ static void say(void *payload, const struct ews_check *check)
 	ews_cmd_say("fixing: ", line.ptr);
 }
 
-/* Who works in a workspace is not who decides what becomes of the project. */
-static int refuse_here(const struct ews_cmd_ctx *ctx)
-{
-	if (!ctx->repo || !ctx->repo->here)
-		return 0;
-	(void)ews_error(EWS_EDENIED, "this is the workspace of session '%s'", ctx->repo->here);
-	ews_error_hint("change to '%s'", ctx->repo->project);
-	return EWS_EDENIED;
-}
-
 static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
@@ -58,7 +48,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	/* A project that can't be opened is something to be found, too. */
 	(void)ews_cmd_open_repo(ctx);
-	rc = fix ? refuse_here(ctx) : 0;
+	rc = fix ? ews_cmd_refuse_workspace(ctx) : 0;
 	if (rc < 0)
 		return rc;
 	ews_doctor_look(&checkup, ctx->repo, home);

@@ -41,16 +41,6 @@ static int parse(struct asked *out, struct ews_cmd_ctx *ctx, const char *const *
 	return rc != 0 ? rc : ews_config_find_home(&out->home, ctx->home);
 }
 
-/* Who works in a workspace is not who decides what holds there. */
-static int refuse_here(struct ews_cmd_ctx *ctx)
-{
-	if (!ctx->repo || !ctx->repo->here)
-		return 0;
-	(void)ews_error(EWS_EDENIED, "this is the workspace of session '%s'", ctx->repo->here);
-	ews_error_hint("change to '%s'", ctx->repo->project);
-	return EWS_EDENIED;
-}
-
 /* Open the project; one that can't be found is none, where the user's hooks are meant. */
 static int open_repo(struct ews_cmd_ctx *ctx, bool is_needed)
 {
@@ -91,7 +81,7 @@ int ews_cmd_guard_install(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	rc = open_repo(ctx, !asked.is_users);
 	if (rc == 0)
-		rc = refuse_here(ctx);
+		rc = ews_cmd_refuse_workspace(ctx);
 	if (rc == 0)
 		rc = ews_hooks_install(&hooks, asked.is_users ? EWS_HOOKS_USER : EWS_HOOKS_REPOSITORY, ctx->repo,
 				       asked.home);
@@ -149,7 +139,7 @@ int ews_cmd_guard_uninstall(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	rc = open_repo(ctx, false);
 	if (rc == 0)
-		rc = refuse_here(ctx);
+		rc = ews_cmd_refuse_workspace(ctx);
 	if (rc == 0)
 		rc = choose(&scope, ctx, &asked);
 	if (rc == 0)

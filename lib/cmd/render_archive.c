@@ -34,20 +34,12 @@ static void add_env(cJSON *object, const struct ews_strv *env)
 	}
 }
 
-static void add_path_or_null(cJSON *object, const char *key, const char *path)
-{
-	if (path && *path)
-		ews_json_add_path(object, key, path);
-	else
-		(void)cJSON_AddNullToObject(object, key);
-}
-
 void ews_render_archive(cJSON *object, const struct ews_archive *archive, const char *md5)
 {
 	char mode[8];
 
 	ews_json_add_path(object, "archive", archive->file);
-	add_path_or_null(object, "path", archive->path);
+	ews_render_path_or_null(object, "path", archive->path);
 	(void)snprintf(mode, sizeof(mode), "%04o", (unsigned)archive->mode & 07777);
 	ews_render_string(object, "mode", archive->mode < 0 ? NULL : mode);
 	ews_render_time(object, "timestamp", archive->created_s);
@@ -61,7 +53,7 @@ void ews_render_archive(cJSON *object, const struct ews_archive *archive, const 
 	ews_render_string(object, "session_id", archive->session);
 	ews_render_string(object, "base_commit", archive->base_commit);
 	ews_render_string(object, "snapshot_id", archive->base_snapshot);
-	add_path_or_null(object, "previous", archive->previous);
+	ews_render_path_or_null(object, "previous", archive->previous);
 	ews_render_string(object, "previous_checksum", archive->previous_checksum);
 	add_env(object, &archive->env);
 	ews_render_sentences(object, "keep", &archive->rules.keep);

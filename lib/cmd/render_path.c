@@ -192,6 +192,14 @@ void ews_render_string(cJSON *object, const char *key, const char *text)
 	cJSON_AddItemToObject(object, key, text && *text ? ews_json_path(text) : cJSON_CreateNull());
 }
 
+void ews_render_path_or_null(cJSON *object, const char *key, const char *path)
+{
+	if (path && *path)
+		ews_json_add_path(object, key, path);
+	else
+		(void)cJSON_AddNullToObject(object, key);
+}
+
 void ews_render_words(struct ews_buf *out, const char *words)
 {
 	ews_utf8_add_line(out, words);

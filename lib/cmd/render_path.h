@@ -48,6 +48,9 @@ void ews_render_sentences(cJSON *object, const char *key, const struct ews_strv 
 /* Add a string; "" and NULL give null. */
 void ews_render_string(cJSON *object, const char *key, const char *text);
 
+/* Add a path as ews_json_add_path() does; "" and NULL give null. */
+void ews_render_path_or_null(cJSON *object, const char *key, const char *path);
+
 /* Add a time; 0 gives null. */
 void ews_render_time(cJSON *object, const char *key, int64_t seconds);
 

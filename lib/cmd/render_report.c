@@ -30,21 +30,13 @@ static int64_t end_of(const struct ews_report *report)
 	return report->session->state.ended_s ? report->session->state.ended_s : report->made_s;
 }
 
-static void add_path_or_null(cJSON *object, const char *key, const char *path)
-{
-	if (path && *path)
-		ews_json_add_path(object, key, path);
-	else
-		(void)cJSON_AddNullToObject(object, key);
-}
-
 void ews_render_finding(cJSON *object, const struct ews_finding *finding, const char *fix)
 {
 	ews_render_string(object, "id", finding->id);
 	(void)cJSON_AddStringToObject(object, "severity", ews_severity_word(finding->severity));
 	ews_render_string(object, "title", finding->title);
 	ews_render_string(object, "description", finding->description);
-	add_path_or_null(object, "file_path", finding->file);
+	ews_render_path_or_null(object, "file_path", finding->file);
 	if (finding->line)
 		ews_json_add_int(object, "line", finding->line);
 	else

@@ -32,6 +32,13 @@ bool ews_session_view_is_bad(const struct ews_session_view *view)
 	       (view->is_orphaned && view->session.state.state != EWS_STATE_ENDED);
 }
 
+const char *ews_session_view_color(const struct ews_session_view *view)
+{
+	if (ews_session_view_is_bad(view))
+		return RED;
+	return view->session.state.state == EWS_STATE_ACTIVE ? GREEN : YELLOW;
+}
+
 const char *ews_render_session_state(const struct ews_session_view *view)
 {
 	if (!view->is_open || view->is_unread)
@@ -232,20 +239,13 @@ static void add_open_lines(struct ews_buf *out, const struct ews_session_view *v
 	add_drift(out, &view->drift, verbose);
 }
 
-static const char *color_of_state(const struct ews_session_view *view)
-{
-	if (ews_session_view_is_bad(view))
-		return RED;
-	return view->session.state.state == EWS_STATE_ACTIVE ? GREEN : YELLOW;
-}
-
 void ews_render_session_text(struct ews_buf *out, const struct ews_session_view *view, bool color, bool verbose)
 {
 	const char *word = ews_render_session_state(view);
 	size_t i;
 
 	ews_buf_addf(out, "Session %s (", view->id);
-	ews_pager_paint(out, color, color_of_state(view), word);
+	ews_pager_paint(out, color, ews_session_view_color(view), word);
 	if (view->unfinished && *view->unfinished)
 		ews_buf_addf(out, ": %s is unfinished", view->unfinished);
 	else if (view->is_interrupted && view->session.state.owner.pid)
@@ -299,7 +299,7 @@ static void add_session_line(struct ews_buf *out, const struct ews_session_view 
 	if (view->is_open)
 		ews_clock_age(age, ews_clock_now() - state->created_s);
 	ews_buf_addf(out, "%-*s  ", (int)id_len, view->id);
-	ews_pager_paint(out, opts->color, color_of_state(view), word);
+	ews_pager_paint(out, opts->color, ews_session_view_color(view), word);
 	ews_buf_addf(out, "%*s", (int)(strlen("interrupted") - strlen(word)), "");
 	add_column(out, &at, view->is_open ? state->method : "-", strlen("worktree"), opts->width);
 	add_column(out, &at, age, strlen("59 minutes"), opts->width);

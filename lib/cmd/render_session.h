@@ -42,6 +42,9 @@ struct ews_session_view {
 /* Does something keep it from being worked with? */
 bool ews_session_view_is_bad(const struct ews_session_view *view);
 
+/* In which colour its state stands, for ews_pager_paint(). */
+const char *ews_session_view_color(const struct ews_session_view *view);
+
 /* "starting", "active", "interrupted", "ending", "ended"; "orphaned" without project, "damaged" when its state, or what is pending of it, can't be read. */
 const char *ews_render_session_state(const struct ews_session_view *view);
 

@@ -148,20 +148,13 @@ static void paint_changes(struct ews_buf *out, const char *text, bool color)
 	ews_buf_addc(out, ')');
 }
 
-static const char *color_of_state(const struct ews_session_view *view)
-{
-	if (ews_session_view_is_bad(view))
-		return RED;
-	return view->session.state.state == EWS_STATE_ACTIVE ? GREEN : YELLOW;
-}
-
 static void add_cell(struct ews_buf *out, const struct ews_session_view *view, enum column column, const char *text,
 		     bool color)
 {
 	if (column == ID)
 		ews_pager_paint(out, color, BOLD, text);
 	else if (column == STATE)
-		ews_pager_paint(out, color, color_of_state(view), text);
+		ews_pager_paint(out, color, ews_session_view_color(view), text);
 	else if (column == CHANGES)
 		paint_changes(out, text, color);
 	else if (column == GUARD && strstr(text, "advisory"))
