@@ -364,14 +364,14 @@ uint32_t ews_entry_git_mode(const struct ews_entry *entry)
 {
 	switch (entry->type) {
 	case EWS_ENTRY_LINK:
-		return 0120000;
+		return EWS_MODE_LINK;
 	case EWS_ENTRY_DIR:
 	case EWS_ENTRY_TREE:
-		return 040000;
+		return EWS_MODE_DIR;
 	case EWS_ENTRY_GITLINK:
 		return EWS_MODE_GITLINK;
 	default:
-		return entry->mode & 0100 ? 0100755 : 0100644;
+		return entry->mode & 0100 ? EWS_MODE_PROGRAM : EWS_MODE_FILE;
 	}
 }
 

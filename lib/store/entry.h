@@ -120,11 +120,14 @@ static inline bool ews_entry_is_dir(const struct ews_entry *entry)
 	return entry->type == EWS_ENTRY_DIR || entry->type == EWS_ENTRY_GITLINK;
 }
 
-/* What git has for a mode, in a tree and in an index, of a directory, and where another repository's commit is named. */
+/* What git has for a mode, in a tree and in an index; the last where another repository's commit is named. */
+#define EWS_MODE_FILE 0100644
+#define EWS_MODE_PROGRAM 0100755
+#define EWS_MODE_LINK 0120000
 #define EWS_MODE_DIR 0040000
 #define EWS_MODE_GITLINK 0160000
 
-/* The mode of a git tree entry: 0100644, 0100755, 0120000, 040000, 0160000. */
+/* The mode of a git tree entry, one of those. */
 uint32_t ews_entry_git_mode(const struct ews_entry *entry);
 /* "file", "link", "directory", "repository", "fifo", "socket", "device", "tree" */
 const char *ews_entry_type_name(enum ews_entry_type type);

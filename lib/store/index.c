@@ -262,9 +262,9 @@ static bool is_plain_entry(const struct ews_index_entry *ie)
 	size_t len = strlen(ie->path);
 
 	switch (ie->mode) {
-	case 0100644:
-	case 0100755:
-	case 0120000:
+	case EWS_MODE_FILE:
+	case EWS_MODE_PROGRAM:
+	case EWS_MODE_LINK:
 	case EWS_MODE_GITLINK:
 		return ews_path_is_plain(ie->path);
 	case EWS_MODE_DIR: {

@@ -26,7 +26,7 @@ struct ews_index_entry {
 	const char *path; /* the arena's, or that of whoever lends it (work/twin); of a sparse directory with its trailing slash */
 	uint32_t ctime_s, ctime_ns, mtime_s, mtime_ns;
 	uint32_t dev, ino, uid, gid, size;
-	uint32_t mode; /* 0100644, 0100755, 0120000, 0160000, 040000 (sparse directory) */
+	uint32_t mode; /* EWS_MODE_...; DIR: a sparse directory */
 	struct ews_oid oid;
 	uint8_t stage; /* 0 to 3 */
 	bool is_assumed_unchanged;

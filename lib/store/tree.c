@@ -19,7 +19,6 @@
 
 #define MODE_TYPE 0170000
 #define MODE_FILE 0100000
-#define MODE_LINK 0120000
 #define MODE_DIGITS_MAX 11
 #define ITEM_BYTES_MIN 3 /* a digit, a space, no name, a NUL; and the id */
 
@@ -161,7 +160,7 @@ static int set_type(struct ews_entry *entry, uint32_t mode)
 		/* Old trees have 0664 and the like; only the owner's x bit ever had a meaning. */
 		entry->mode = mode & 0100 ? 0755 : 0644;
 		return 0;
-	case MODE_LINK:
+	case EWS_MODE_LINK:
 		entry->type = EWS_ENTRY_LINK;
 		entry->mode = 0777;
 		return 0;

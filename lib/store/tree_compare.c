@@ -202,7 +202,7 @@ static int join_level(struct ews_oid *out, bool *is_empty, struct joining *j, co
 	EWS_CLEANUP(free) struct ews_tree_item *items = NULL;
 	const char *slash = strchr(path, '/');
 	EWS_CLEANUP(free) char *name = ews_strndup(path, slash ? (size_t)(slash - path) : strlen(path));
-	const struct ews_tree_item border = { .mode = slash ? 0040000 : 0100644, .name = name };
+	const struct ews_tree_item border = { .mode = slash ? EWS_MODE_DIR : EWS_MODE_FILE, .name = name };
 	const struct ews_tree_item *old, *new;
 	size_t n = 0;
 	int rc = read_level(&level, &j->source, before, after);

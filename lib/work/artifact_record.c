@@ -17,8 +17,6 @@
 #include "store/tree.h"
 
 #define NUMBER_DIGITS_MAX 9
-#define MODE_FILE 0100644
-#define MODE_EXECUTABLE 0100755
 
 /* "test_unit" as the beginning of an id: "test-unit-". */
 static char *id_prefix(enum ews_artifact_type type)
@@ -64,7 +62,7 @@ static void add_trailer(struct ews_buf *out, const char *key, const char *text)
 int ews_artifact_write(struct ews_artifact *artifact, struct ews_batch *batch)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	struct ews_tree_item file = { .mode = artifact->is_executable ? MODE_EXECUTABLE : MODE_FILE,
+	struct ews_tree_item file = { .mode = artifact->is_executable ? EWS_MODE_PROGRAM : EWS_MODE_FILE,
 				      .name = ews_artifact_name(artifact),
 				      .oid = artifact->blob };
 	const struct ews_oid was = artifact->commit;
@@ -160,11 +158,11 @@ static int read_file(struct ews_artifact *artifact, struct ews_odb *odb, const s
 	size_t n = 0;
 	int rc = ews_tree_read_flat(&items, &n, odb, tree, &arena);
 
-	if (rc == 0 && (n != 1 || (items->mode != MODE_FILE && items->mode != MODE_EXECUTABLE)))
+	if (rc == 0 && (n != 1 || (items->mode != EWS_MODE_FILE && items->mode != EWS_MODE_PROGRAM)))
 		rc = ews_error(EWS_EDAMAGED, "it holds no file");
 	if (rc == 0) {
 		artifact->blob = items->oid;
-		artifact->is_executable = items->mode == MODE_EXECUTABLE;
+		artifact->is_executable = items->mode == EWS_MODE_PROGRAM;
 	}
 	ews_arena_release(&arena);
 	return rc;

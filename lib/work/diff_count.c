@@ -18,10 +18,6 @@
 #define CONTENT_BYTES_MAX (32 * EWS_MIB)
 #define COUNT_CHUNK 4
 
-#define MODE_FILE 0100644
-#define MODE_PROGRAM 0100755
-#define MODE_LINK 0120000
-
 struct counting {
 	struct ews_odb *odb;
 	struct ews_diff_record *items;
@@ -29,7 +25,7 @@ struct counting {
 
 static bool is_file(uint32_t mode)
 {
-	return mode == MODE_FILE || mode == MODE_PROGRAM;
+	return mode == EWS_MODE_FILE || mode == EWS_MODE_PROGRAM;
 }
 
 /* The letter that git has for it; 0: that is for git to say. */
@@ -38,10 +34,10 @@ static char status_of(const struct ews_tree_difference *d)
 	uint32_t old = d->old_mode, new = d->new_mode;
 
 	if (ews_oid_is_none(&d->old_oid))
-		return is_file(new) || new == MODE_LINK ? 'A' : 0;
+		return is_file(new) || new == EWS_MODE_LINK ? 'A' : 0;
 	if (ews_oid_is_none(&d->new_oid))
-		return is_file(old) || old == MODE_LINK ? 'D' : 0;
-	return (is_file(old) && is_file(new)) || (old == MODE_LINK && new == MODE_LINK) ? 'M' : 0;
+		return is_file(old) || old == EWS_MODE_LINK ? 'D' : 0;
+	return (is_file(old) && is_file(new)) || (old == EWS_MODE_LINK && new == EWS_MODE_LINK) ? 'M' : 0;
 }
 
 /* What was renamed git finds among what came and what went: where either is missing nothing was. */

@@ -74,7 +74,7 @@ bool ews_diff_must_not_rename(const struct ews_diff *diff)
 	for (size_t i = 0; i < diff->n; i++) {
 		const struct ews_diff_record *record = &diff->items[i];
 		const struct ews_entry *to =
-			record->status == 'R' && record->old_mode == 0120000
+			record->status == 'R' && record->old_mode == EWS_MODE_LINK
 				? ews_entries_find(&diff->to.content.scan.entries, record->old_path)
 				: NULL;
 

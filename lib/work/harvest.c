@@ -17,8 +17,6 @@
 #include "store/ignore.h"
 
 #define RULES "qe.artifacts.tests"
-#define MODE_FILE 0100644
-#define MODE_EXECUTABLE 0100755
 
 static const char *const usual_rules[] = {
 	"tests/**",      "test/**",        "__tests__/**", "spec/**",
@@ -179,7 +177,8 @@ int ews_harvest_find(struct ews_harvest *out, struct ews_repo *repo, const struc
 		const struct ews_diff_record *record = &diff->items[i];
 		enum ews_artifact_type type;
 
-		if (record->status != 'A' || (record->new_mode != MODE_FILE && record->new_mode != MODE_EXECUTABLE))
+		if (record->status != 'A' ||
+		    (record->new_mode != EWS_MODE_FILE && record->new_mode != EWS_MODE_PROGRAM))
 			continue;
 		type = judge(&rules, record->path);
 		if (!type)
@@ -189,7 +188,7 @@ int ews_harvest_find(struct ews_harvest *out, struct ews_repo *repo, const struc
 			(struct ews_harvest_test){ .path = ews_strdup(record->path),
 						   .type = type,
 						   .blob = record->new_oid,
-						   .is_executable = record->new_mode == MODE_EXECUTABLE };
+						   .is_executable = record->new_mode == EWS_MODE_PROGRAM };
 	}
 	return rc;
 }

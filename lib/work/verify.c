@@ -183,7 +183,7 @@ static void walk_tree(struct round *round, const struct ews_oid *oid, const char
 
 		if (items[i].mode == EWS_MODE_GITLINK)
 			continue; /* another repository's commit */
-		if (items[i].mode == 040000) {
+		if (items[i].mode == EWS_MODE_DIR) {
 			walk_below(round, &items[i].oid, path, below);
 			continue;
 		}
