@@ -78,7 +78,7 @@ static void show_json(const struct ews_cmd_ctx *ctx, const struct settings *set,
 		ews_render_sentences(revert, "ref_commands", &result->reverted.ref_commands);
 	}
 	(void)cJSON_AddBoolToObject(object, "ended", !ews_end_is_blocked(result) && !set->dry_run);
-	(void)cJSON_AddBoolToObject(object, "pending", result->is_pending);
+	(void)cJSON_AddBoolToObject(object, "pending", result->pending_name != NULL);
 	ews_render_string(object, "pending_name", result->pending_name);
 	ews_render_string(object, "decision", ews_decision_word(completion->decision));
 	ews_render_string(object, "branch", result->branch_commit ? set->branch : NULL);
@@ -150,7 +150,7 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 			     id, what_is_kept(session, result, false));
 		if (result->undo)
 			ews_buf_addf(&ctx->out, "  Undo: git ews undo %s\n", id);
-		if (result->is_pending)
+		if (result->pending_name)
 			ews_buf_addf(&ctx->out, "  Pending: git ews pending show|apply|drop %s\n",
 				     result->pending_name);
 		ews_render_farewell_text(&ctx->out, &result->stored);

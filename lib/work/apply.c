@@ -666,10 +666,10 @@ static int take_back(struct plan *plan, struct ews_step *step, struct ews_error_
 		rc = ews_step_write(plan->repo->dir_fd, step);
 	}
 	if (rc < 0 || !back.is_verified) {
-		ews_error_restore(why);
+		rc = ews_error_restore(why);
 		ews_error_hint(
 			"'git ews recover --all' or 'git ews undo' brings back what was there; nothing is lost");
-		return why->code ? why->code : ews_error_code();
+		return rc;
 	}
 	return ews_error_restore(why);
 }

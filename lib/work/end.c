@@ -257,7 +257,7 @@ static int plan(struct ews_step *step, struct ews_session *session, const struct
 	free(step->before);
 	step->before = ews_strdup(result->kept_snapshot ? result->kept_snapshot : "");
 	step->is_emptied = result->is_gone;
-	if (result->is_pending)
+	if (result->pending_name)
 		rc = ews_pending_plan(step, repo, result->pending_name, session->state.id, result->kept_snapshot);
 	else
 		rc = plan_base(step, session);
@@ -533,8 +533,7 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		result = (struct ews_end_result)EWS_END_RESULT_INIT;
 		return 0;
 	}
-	result.is_pending = opts->pending && result.kept_snapshot && !result.is_gone;
-	if (result.is_pending)
+	if (opts->pending && result.kept_snapshot && !result.is_gone)
 		result.pending_name = ews_pending_next_name(session->repo, session->state.id);
 	rc = go(&result, session, &step);
 	if (rc < 0) {

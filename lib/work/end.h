@@ -37,8 +37,7 @@ struct ews_end_result {
 	bool had_damaged_head; /* in that */
 	char *branch_commit; /* where the branch is; NULL when none was asked for */
 	struct ews_branch_notes branch_notes; /* what is not on it as it stood in the workspace */
-	bool is_pending; /* it waits for a decision */
-	char *pending_name; /* under that name; NULL: it doesn't */
+	char *pending_name; /* under which it waits for a decision; NULL: it doesn't */
 	char *undo; /* the step's id; NULL: nothing is left that could come back */
 	struct ews_farewell stored; /* among the artifacts */
 	bool has_reverted; /* in place */

@@ -253,10 +253,10 @@ static int merge_file(struct merge *merge, const char *path, const struct ews_en
 }
 
 /*
- * What the other side renamed is merged under its new name; where that can't be, it stays under its old one. Returns whether it was
- * renamed.
+ * What the other side renamed is merged under its new name; where that can't be, it stays under its old one. Returns 1, or 0 when
+ * it was not renamed.
  */
-static bool follow_rename(struct merge *merge, const struct ews_change *change, const struct ews_entry *ours, int *rc)
+static int follow_rename(struct merge *merge, const struct ews_change *change, const struct ews_entry *ours)
 {
 	const struct ews_strv *renames = merge->opts->renames;
 
@@ -264,18 +264,18 @@ static bool follow_rename(struct merge *merge, const struct ews_change *change, 
 		const char *to = renames->items[i + 1];
 		const struct ews_change *there =
 			strcmp(renames->items[i], change->path) ? NULL : ews_changes_find(merge->opts->changes, to);
+		int rc;
 
 		if (!there || !is_file(there->to) || there->from || slot_of(merge, to) || skip_at(merge, to))
 			continue;
-		*rc = merge_file(merge, there->path, change->from, ours, there->to);
-		if (*rc >= 0)
-			set(merge, *rc ? change->path : there->path, NULL);
-		if (*rc > 0)
-			*rc = 0;
+		rc = merge_file(merge, there->path, change->from, ours, there->to);
+		if (rc < 0)
+			return rc;
+		set(merge, rc ? change->path : there->path, NULL);
 		merge->is_followed[i / 2] = true;
-		return true;
+		return 1;
 	}
-	return false;
+	return 0;
 }
 
 /* The name that the other side gave this new file in place of; NULL: none. `*is_followed`: what it came to is settled. */
@@ -355,8 +355,10 @@ static int merge_both(struct merge *merge, const struct ews_change *change, cons
 		rc = merge_file(merge, change->path, base, ours, theirs);
 		return rc < 0 ? rc : 0;
 	}
-	if (!theirs && is_file(ours) && is_file(base) && follow_rename(merge, change, ours, &rc))
-		return rc;
+	if (!theirs && is_file(ours) && is_file(base))
+		rc = follow_rename(merge, change, ours);
+	if (rc)
+		return rc < 0 ? rc : 0;
 	if (!theirs)
 		clash(merge, change->path, theirs, "changed in the project, deleted there", true);
 	else if (!ours)
