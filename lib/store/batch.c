@@ -63,7 +63,6 @@ struct ews_batch {
 	struct ews_oidset seen;
 	struct kept kept[LOOSE_COUNT_MAX];
 	size_t n_kept;
-	uint64_t kept_bytes;
 	struct ews_pack *pack; /* NULL: none is needed as yet */
 	struct ews_spares tools;
 	struct ews_error_saved broken; /* why no more can be written */
@@ -99,13 +98,10 @@ static void clear(struct ews_batch *batch)
 	for (size_t i = 0; i < batch->n_kept; i++)
 		free(batch->kept[i].data);
 	batch->n_kept = 0;
-	batch->kept_bytes = 0;
 	ews_pack_free(batch->pack);
 	batch->pack = NULL;
 	ews_oidset_release(&batch->seen);
-	free(batch->broken.message);
-	free(batch->broken.hint);
-	batch->broken = (struct ews_error_saved)EWS_ERROR_SAVED_INIT;
+	ews_error_saved_release(&batch->broken);
 }
 
 static void free_tools(struct ews_spare *spare)
@@ -236,7 +232,6 @@ static int add(struct ews_batch *batch, struct tools *tools, const struct ews_oi
 	pthread_mutex_lock(&batch->lock);
 	if (!batch->pack && batch->n_kept < LOOSE_COUNT_MAX && len <= LOOSE_BYTES_MAX) {
 		batch->kept[batch->n_kept++] = (struct kept){ *oid, type, ews_memdup(data, len), len };
-		batch->kept_bytes += len;
 		is_kept = true;
 	}
 	pthread_mutex_unlock(&batch->lock);
@@ -548,13 +543,12 @@ struct ews_odb *ews_batch_odb(const struct ews_batch *batch)
 	return batch->odb;
 }
 
-uint64_t ews_batch_pending_bytes(const struct ews_batch *batch)
+bool ews_batch_is_empty(struct ews_batch *batch)
 {
-	struct ews_batch *own = (struct ews_batch *)batch;
-	uint64_t bytes;
+	bool is_empty;
 
-	pthread_mutex_lock(&own->lock);
-	bytes = batch->kept_bytes + (batch->pack ? ews_pack_bytes(batch->pack) : 0);
-	pthread_mutex_unlock(&own->lock);
-	return bytes;
+	pthread_mutex_lock(&batch->lock);
+	is_empty = !batch->n_kept && !batch->pack;
+	pthread_mutex_unlock(&batch->lock);
+	return is_empty;
 }

@@ -68,8 +68,8 @@ int ews_batch_commit_in(struct ews_batch *batch, struct ews_sync_group *group);
 /* The store that it is for. */
 struct ews_odb *ews_batch_odb(const struct ews_batch *batch);
 
-/* Bytes waiting to be written. */
-uint64_t ews_batch_pending_bytes(const struct ews_batch *batch);
+/* Does nothing wait to be written? */
+bool ews_batch_is_empty(struct ews_batch *batch);
 
 EWS_CLEANUP_DEFINE_PTR(batch, struct ews_batch, ews_batch_free)
 

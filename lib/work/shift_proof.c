@@ -288,7 +288,7 @@ static void remember(struct ews_content *after, const struct ews_transition_resu
 		if (shift->can_settle && is_as_target(out, shift))
 			ews_settled_note(after, &target->commit);
 	}
-	if (!ews_batch_pending_bytes(shift->batch))
+	if (ews_batch_is_empty(shift->batch))
 		(void)ews_content_save_cache(after, shift->repo, shift->session); /* it is no more than a cache */
 }
 
