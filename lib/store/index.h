@@ -32,6 +32,7 @@ struct ews_index_entry {
 	bool is_assumed_unchanged;
 	bool is_intent_to_add;
 	bool is_skip_worktree;
+	bool is_clean; /* work/twin: the file that is made of it gives it its stat data; never read nor written */
 };
 
 struct ews_index {

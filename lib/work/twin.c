@@ -436,6 +436,7 @@ static void take_commit(struct ews_twin *out, struct sources *src)
 	struct ews_entries *list = src->has_base ? &src->base : &src->head;
 	size_t kept = list->n;
 
+	/* It can't fail: nothing of the project's index comes along that could be in the way. */
 	(void)compose_index(&out->index, src, &(const struct ews_twin_opts){ .uncommitted = false });
 	/* From the end, as a directory may hold none but empty ones. */
 	for (size_t i = list->n; i-- > 0;) {
@@ -823,8 +824,7 @@ void ews_twin_mark_clean(struct ews_twin *twin)
 						 : same);
 
 		clear_stat(ie, entry && entry->has_stat);
-		/* A mark that outlives the filling: the real owner comes with the real stat data. */
-		ie->uid = is_clean;
+		ie->is_clean = is_clean;
 		/* Of many files the paths of both would be in memory as long as one of them. */
 		ie->path = entry ? entry->path : ews_arena_dup(&rest, ie->path, strlen(ie->path));
 	}
@@ -840,9 +840,8 @@ void ews_twin_format_index(struct ews_buf *out, struct ews_twin *twin, enum ews_
 
 	for (size_t i = 0; i < twin->index.n; i++) {
 		struct ews_index_entry *ie = &twin->index.items[i];
-		const struct ews_entry *entry = ie->uid ? ews_entries_find_next(list, ie->path, &at) : NULL;
+		const struct ews_entry *entry = ie->is_clean ? ews_entries_find_next(list, ie->path, &at) : NULL;
 
-		ie->uid = 0;
 		if (entry && entry->has_stat)
 			ews_index_set_stat(ie, entry, uid, gid);
 	}
