@@ -263,7 +263,7 @@ static int plan_move_back(struct ews_transition_result *out, const struct ews_sh
 
 /* A branch that is to move, as it is written down, and where that is by now. */
 struct move {
-	char *branch;
+	char *branch; /* NULL: none does */
 	struct ews_oid from, to, now; /* none: nowhere */
 };
 
@@ -457,20 +457,6 @@ int ews_shift_restore_branches(const struct ews_shift *shift)
 	return rc < 0 ? rc : restore_branch(shift);
 }
 
-/* A branch that was moved by a commit of the step. */
-struct moved_branch {
-	char *name;
-	struct ews_oid from, to; /* where it is to be now, and where it goes */
-	bool is_there; /* already */
-};
-
-static void release_moved_branch(struct moved_branch *branch)
-{
-	free(branch->name);
-}
-
-EWS_CLEANUP_DEFINE(moved_branch, struct moved_branch, release_moved_branch)
-
 /* Whoever was killed right after his commit could not write it down. Returns as ews_stage_find_commit(). */
 static int find_made(struct ews_oid *before, struct ews_oid *after, const struct ews_step *step, const char *branch,
 		     struct ews_repo *repo)
@@ -523,56 +509,56 @@ int ews_shift_complete_commit(struct ews_repo *repo, struct ews_step *step)
 	return 1;
 }
 
-/* Which branch goes where with the step; `name` NULL when none does. */
-static int find_commit(struct moved_branch *out, const struct ews_shift *shift)
+/* Which branch goes where with the step, that a commit of it moved. */
+static int find_commit(struct move *out, const struct ews_shift *shift)
 {
 	const struct ews_step *step = shift->step;
 	EWS_CLEANUP(free) char *head = NULL;
-	struct ews_oid before, after, tip, now = EWS_OID_NONE;
+	struct ews_oid before, after, tip;
 	bool back = step->state == EWS_STEP_UNDOING;
 	int made, rc;
 
 	if (!step->commit || !*step->commit || shift->session || step->state == EWS_STEP_PLANNED)
 		return 0;
-	rc = read_move(&out->name, &before, &after, step->commit);
+	rc = read_move(&out->branch, &before, &after, step->commit);
 	if (rc < 0)
 		return rc;
-	made = ews_oid_is_none(&after) ? find_made(&before, &after, step, out->name, shift->repo) : 1;
+	made = ews_oid_is_none(&after) ? find_made(&before, &after, step, out->branch, shift->repo) : 1;
 	if (made == 0) {
-		free(out->name);
-		out->name = NULL;
+		free(out->branch);
+		out->branch = NULL;
 		return 0;
 	}
-	if (ews_odb_ref_read(&now, shift->repo->odb, out->name) < 0)
+	if (ews_odb_ref_read(&out->now, shift->repo->odb, out->branch) < 0)
 		ews_error_clear();
 	out->from = back ? after : before;
 	out->to = back ? before : after;
-	out->is_there = ews_oid_equal(&now, &out->to);
 	rc = ews_stage_branch(&head, &tip, shift->repo);
 	ews_error_clear();
-	if (made == 1 && rc == 0 && !strcmp(head, out->name) && (out->is_there || ews_oid_equal(&now, &out->from)))
+	if (made == 1 && rc == 0 && !strcmp(head, out->branch) &&
+	    (ews_oid_equal(&out->now, &out->to) || ews_oid_equal(&out->now, &out->from)))
 		return 0;
-	ews_error(EWS_ESTALE, "'%s' is no longer the branch that was committed to, as it was then", out->name);
+	ews_error(EWS_ESTALE, "'%s' is no longer the branch that was committed to, as it was then", out->branch);
 	ews_error_hint("'git revert' takes a commit back that others stand on");
 	return EWS_ESTALE;
 }
 
 int ews_shift_move_branch(const struct ews_shift *shift)
 {
-	EWS_CLEANUP(moved_branch) struct moved_branch branch = { NULL, EWS_OID_NONE, EWS_OID_NONE, false };
-	int rc = find_commit(&branch, shift);
+	EWS_CLEANUP(move) struct move move = MOVE_INIT;
+	int rc = find_commit(&move, shift);
 
-	if (rc < 0 || !branch.name || branch.is_there)
+	if (rc < 0 || !move.branch || ews_oid_equal(&move.now, &move.to))
 		return rc;
 	if (shift->opts->is_retry)
-		ews_litter_sweep_ref(shift->repo->odb, branch.name);
-	return ews_odb_ref_swap(shift->repo->odb, branch.name, &branch.from, &branch.to);
+		ews_litter_sweep_ref(shift->repo->odb, move.branch);
+	return ews_odb_ref_swap(shift->repo->odb, move.branch, &move.from, &move.to);
 }
 
 int ews_shift_refuse_moved_on(const struct ews_shift *shift)
 {
-	EWS_CLEANUP(moved_branch) struct moved_branch branch = { NULL, EWS_OID_NONE, EWS_OID_NONE, false };
-	int rc = find_commit(&branch, shift);
+	EWS_CLEANUP(move) struct move move = MOVE_INIT;
+	int rc = find_commit(&move, shift);
 
 	if (rc != EWS_ESTALE || !shift->opts->is_retry)
 		return rc;
