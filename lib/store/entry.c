@@ -218,6 +218,16 @@ bool ews_entry_same_owner(const struct ews_entry *a, const struct ews_entry *b)
 	return a->uid == b->uid && a->gid == b->gid;
 }
 
+bool ews_entry_equal_with_owner(const struct ews_entry *a, const struct ews_entry *b)
+{
+	return ews_entry_equal(a, b) && ews_entry_same_owner(a, b);
+}
+
+bool ews_entry_equal_with_time_and_owner(const struct ews_entry *a, const struct ews_entry *b)
+{
+	return ews_entry_equal_with_time(a, b) && ews_entry_same_owner(a, b);
+}
+
 bool ews_entry_equal_in_git(const struct ews_entry *a, const struct ews_entry *b)
 {
 	if (a->type != b->type)

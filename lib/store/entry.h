@@ -99,6 +99,9 @@ bool ews_entry_equal(const struct ews_entry *a, const struct ews_entry *b);
 bool ews_entry_equal_with_time(const struct ews_entry *a, const struct ews_entry *b);
 /* Do they belong to the same user and group, or is that not known of one? A nested repository is its own affair. */
 bool ews_entry_same_owner(const struct ews_entry *a, const struct ews_entry *b);
+/* Equal as by ews_entry_equal(), or by ews_entry_equal_with_time(), and with the same owner? */
+bool ews_entry_equal_with_owner(const struct ews_entry *a, const struct ews_entry *b);
+bool ews_entry_equal_with_time_and_owner(const struct ews_entry *a, const struct ews_entry *b);
 /* Same type, content and executable bit: all that a git tree can tell. */
 bool ews_entry_equal_in_git(const struct ews_entry *a, const struct ews_entry *b);
 /* Can a git tree hold this entry under its path? No: empty directories, FIFOs, names like ".git", ".GIT", "git~1", paths over 4,096 bytes. */

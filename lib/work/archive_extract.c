@@ -206,11 +206,6 @@ static int scan_target(struct ews_scan *out, int fd, const struct ews_archive_co
 	return 0;
 }
 
-static bool equal_with_owner(const struct ews_entry *a, const struct ews_entry *b)
-{
-	return ews_entry_equal_with_time(a, b) && ews_entry_same_owner(a, b);
-}
-
 /* What is in the way goes below `aside`, whole directories at once; changes begin from nothing there. */
 static int move_aside(struct ews_archive_extracted *out, struct ews_changes *changes, int fd, const char *aside)
 {
@@ -439,7 +434,8 @@ static int extract(struct ews_archive_extracted *out, int fd, struct ews_archive
 	EWS_CLEANUP(fd) int target = -1;
 	struct ews_hardlink_opts names = { .now = &now.entries,
 					   .want = &content->entries,
-					   .equal = opts->owners ? equal_with_owner : ews_entry_equal_with_time,
+					   .equal = opts->owners ? ews_entry_equal_with_time_and_owner
+								 : ews_entry_equal_with_time,
 					   .keeps_replaced = true };
 	bool is_empty = false;
 	int rc = target = open_target(made, &is_empty, opts);

@@ -118,11 +118,6 @@ static int open_target(bool *is_made, const char *dir, bool force, bool dry_run)
 	return ews_steal_fd(&fd);
 }
 
-static bool equal_with_owner(const struct ews_entry *a, const struct ews_entry *b)
-{
-	return ews_entry_equal(a, b) && ews_entry_same_owner(a, b);
-}
-
 /* What stays in the directory is not ours to part or to join. */
 static enum ews_hardlink_fate fate_of(void *payload, const char *path)
 {
@@ -137,7 +132,7 @@ static void find_additions(struct ews_changes *out, const struct ews_entries *no
 {
 	const struct ews_hardlink_opts names = { .now = now,
 						 .want = target,
-						 .equal = opts->owners ? equal_with_owner : ews_entry_equal,
+						 .equal = opts->owners ? ews_entry_equal_with_owner : ews_entry_equal,
 						 .keeps_replaced = true,
 						 .fate = fate_of,
 						 .payload = (void *)opts };

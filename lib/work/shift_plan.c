@@ -343,19 +343,9 @@ void ews_shift_plan_names(struct ews_changes *changes, struct ews_shift *shift, 
 	ews_hardlinks_plan(changes, &opts);
 }
 
-static bool equal_with_owner(const struct ews_entry *a, const struct ews_entry *b)
-{
-	return ews_entry_equal(a, b) && ews_entry_same_owner(a, b);
-}
-
 ews_entry_equal_fn ews_shift_proven_equal(const struct ews_shift *shift)
 {
-	return shift->step->with_owners ? equal_with_owner : ews_entry_equal;
-}
-
-static bool equal_with_time_and_owner(const struct ews_entry *a, const struct ews_entry *b)
-{
-	return ews_entry_equal_with_time(a, b) && ews_entry_same_owner(a, b);
+	return shift->step->with_owners ? ews_entry_equal_with_owner : ews_entry_equal;
 }
 
 static void add_equal(struct ews_shift *shift, const struct ews_entry *from, const struct ews_entry *to)
@@ -400,7 +390,7 @@ void ews_shift_find_changes(struct ews_shift *shift)
 	size_t n;
 
 	if (shift->step->with_owners)
-		shift->equal = shift->is_fresh ? equal_with_owner : equal_with_time_and_owner;
+		shift->equal = shift->is_fresh ? ews_entry_equal_with_owner : ews_entry_equal_with_time_and_owner;
 	else
 		shift->equal = shift->is_fresh ? ews_entry_equal : ews_entry_equal_with_time;
 	ews_changes_between(&shift->changes, &shift->now.scan.entries, &shift->target.scan.entries, shift->equal);
