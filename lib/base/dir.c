@@ -32,6 +32,7 @@
 /* For directories that are only passed through: needs no right to read them. */
 #define STEP_FLAGS (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define CHUNK_BYTES (32 * 1024)
+#define LINK_ROOM 256 /* for most */
 
 /* Close without losing errno, which tells the caller what went wrong. */
 static void close_quietly(int fd)
@@ -308,6 +309,23 @@ int ews_dir_open_file(int root_fd, const char *rel, int flags, mode_t mode)
 	if (fd < 0)
 		return ews_error_os("cannot open '%s'", rel);
 	return fd;
+}
+
+int ews_dir_read_link(struct ews_buf *out, int dir_fd, const char *name)
+{
+	for (size_t room = LINK_ROOM;; room *= 2) {
+		ssize_t len;
+
+		ews_buf_reserve(out, room);
+		len = readlinkat(dir_fd, name, out->ptr + out->len, room);
+		if (len < 0)
+			return -1;
+		if ((size_t)len == room) /* there may be more of it */
+			continue;
+		out->len += (size_t)len;
+		out->ptr[out->len] = '\0';
+		return 0;
+	}
 }
 
 /* A new name in `dir_fd` is there to stay once that is synced. What may not be read can't be synced. */

@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/sharing.h"
 
@@ -73,6 +74,9 @@ EWS_CLEANUP_DEFINE(dir_at, struct ews_dir_at, ews_dir_at_release)
  * and O_NONBLOCK are added). Returns a descriptor.
  */
 int ews_dir_open_file(int root_fd, const char *rel, int flags, mode_t mode);
+
+/* Append what the link `name` in `dir_fd` says. Returns 0, or -1 and errno (EINVAL: it is none). */
+int ews_dir_read_link(struct ews_buf *out, int dir_fd, const char *name);
 
 /* Make the directory `rel` and those above it that are missing, each with `mode`. */
 int ews_dir_make(int root_fd, const char *rel, mode_t mode);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
@@ -79,17 +80,13 @@ static int read_source_link(struct ews_buf *text, struct ews_put_work *put, stru
 {
 	const char *name = ews_path_base(change->path);
 	int source = open_source(put, worker, change);
-	size_t size = (size_t)change->to->size;
 	struct stat st;
 
 	if (source < 0)
 		return ews_error(EWS_ENOTFOUND, "its text is not kept anywhere");
-	ews_buf_reserve(text, size + 1);
-	if (readlinkat(source, name, text->ptr, size + 1) != (ssize_t)size ||
+	if (ews_dir_read_link(text, source, name) < 0 || text->len != change->to->size ||
 	    fstatat(source, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !ews_entry_stat_matches(change->to, &st))
 		return ews_error(EWS_ENOTFOUND, "it changed meanwhile");
-	text->len = size;
-	text->ptr[size] = '\0';
 	return 0;
 }
 

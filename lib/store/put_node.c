@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/handle.h"
 #include "base/path.h"
@@ -24,26 +24,20 @@
  */
 static int holds_as_seen(const struct ews_put_work *put, int dir_fd, const char *name, const struct ews_entry *from)
 {
-	EWS_CLEANUP(buf) struct ews_buf attrs = EWS_BUF_INIT;
-	EWS_CLEANUP(free) char *text = NULL;
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(fd) int fd = -1;
 	struct ews_oid oid = EWS_OID_NONE;
-	ssize_t len;
 	int rc;
 
 	if (put->opts->contents)
 		return put->opts->contents->holds(put->opts->contents->payload, dir_fd, name, from);
 	if (from->type == EWS_ENTRY_LINK) {
-		text = ews_malloc(from->size + 1);
-		len = readlinkat(dir_fd, name, text, from->size + 1);
-		if (len < 0)
+		if (ews_dir_read_link(&text, dir_fd, name) < 0)
 			return ews_error_os("cannot read the link");
-		ews_odb_hash(&oid, put->opts->odb, EWS_OBJECT_BLOB, text, (size_t)len);
+		ews_odb_hash(&oid, put->opts->odb, EWS_OBJECT_BLOB, text.ptr, text.len);
 		return ews_oid_equal(&oid, &from->oid);
 	}
-	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 && errno == EACCES)
-		fd = ews_scan_open_closed_file(&attrs, dir_fd, name);
+	fd = ews_scan_open_file(dir_fd, name);
 	if (fd < 0)
 		return ews_error_os("cannot read it");
 	rc = ews_batch_hash_fd(&oid, put->opts->odb, fd, from->size);

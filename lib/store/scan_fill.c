@@ -24,7 +24,6 @@
 #include "store/scan_open.h"
 #include "store/xattr.h"
 
-#define LINK_TEXT_MAX (64 * 1024)
 #define READ_TRIES 3
 #define WRITE_BYTES_MAX 0x7ffff000 /* that one write(2) takes */
 #define WRITE_NS_PER_BYTE 100 /* 10 MB a second: a disk that is slow, or busy */
@@ -179,10 +178,9 @@ static int read_file(struct fill *fill, struct ews_entry *entry, struct worker *
 
 static int read_link(struct fill *fill, struct ews_entry *entry, int dir_fd, const char *name, uint8_t *lost)
 {
-	char text[LINK_TEXT_MAX];
-	ssize_t len = readlinkat(dir_fd, name, text, sizeof(text));
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
-	if (len < 0) {
+	if (ews_dir_read_link(&text, dir_fd, name) < 0) {
 		if (errno == EINVAL)
 			return 1;
 		if (!ews_errno_is_absent(errno))
@@ -190,10 +188,10 @@ static int read_link(struct fill *fill, struct ews_entry *entry, int dir_fd, con
 		*lost = LOST_GONE;
 		return 0;
 	}
-	entry->size = (uint64_t)len;
+	entry->size = text.len;
 	if (fill->opts->batch)
-		return ews_batch_add(&entry->oid, fill->opts->batch, EWS_OBJECT_BLOB, text, (size_t)len);
-	ews_odb_hash(&entry->oid, fill->opts->odb, EWS_OBJECT_BLOB, text, (size_t)len);
+		return ews_batch_add(&entry->oid, fill->opts->batch, EWS_OBJECT_BLOB, text.ptr, text.len);
+	ews_odb_hash(&entry->oid, fill->opts->odb, EWS_OBJECT_BLOB, text.ptr, text.len);
 	return 0;
 }
 

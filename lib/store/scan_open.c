@@ -79,6 +79,14 @@ int ews_scan_open_closed_file(struct ews_buf *attrs, int dir_fd, const char *nam
 	return fd;
 }
 
+int ews_scan_open_file(int dir_fd, const char *name)
+{
+	EWS_CLEANUP(buf) struct ews_buf attrs = EWS_BUF_INIT;
+	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	return fd < 0 && errno == EACCES ? ews_scan_open_closed_file(&attrs, dir_fd, name) : fd;
+}
+
 /* "<octal mode> <path>": by path alone. */
 static int cmp_opened(const void *a, const void *b)
 {

@@ -21,6 +21,9 @@
  */
 int ews_scan_open_dir(struct ews_strv *opened, int root_fd, const char *path, bool into_mounts);
 
+/* Open the file `name` in `dir_fd` to be read, whatever its mode; a link is ELOOP. Returns a descriptor, or -1 and errno. */
+int ews_scan_open_file(int dir_fd, const char *name);
+
 /*
  * Open the file `name` in `dir_fd`, whose mode keeps us out. Its attributes are added to `attrs` (see store/xattr.h): the
  * kernel asks the mode for each of them, whatever is open. Returns a descriptor, or -1 and errno.

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -95,15 +94,13 @@ static int open_target(struct ews_strv *made, bool *is_empty, const struct ews_a
 /* A digest as the archive has them, of the file or link `name`, which has `size` bytes. */
 static int find_digest(struct ews_oid *out, int dir, const char *name, const struct ews_entry *entry)
 {
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(fd) int fd = -1;
-	char text[PATH_MAX];
-	ssize_t len;
 
 	if (entry->type == EWS_ENTRY_LINK) {
-		len = readlinkat(dir, name, text, sizeof(text));
-		if (len < 0)
+		if (ews_dir_read_link(&text, dir, name) < 0)
 			return ews_error_os("cannot read the link");
-		out->len = (uint8_t)ews_hash_once(EWS_SHA256, out->id, text, (size_t)len);
+		out->len = (uint8_t)ews_hash_once(EWS_SHA256, out->id, text.ptr, text.len);
 		return 0;
 	}
 	fd = ews_dir_open_file(dir, name, O_RDONLY, 0);

@@ -26,7 +26,6 @@
 
 #define READ_TRIES 3
 #define LOOKS 4
-#define LINK_TEXT_MAX (64 * 1024)
 #define FILES_CHUNK 16 /* that one thread reads in a row */
 
 static const char usual_rules[] = "*.pyc\n__pycache__/\nvenv/\n.venv/\n.DS_Store\n";
@@ -353,18 +352,16 @@ static int read_link(struct reading *reading, size_t i)
 	const char *name;
 	EWS_CLEANUP(fd)
 	int dir = ews_dir_open_parent(reading->tree->root_fd, reading->tree->paths.items[i], &name);
-	EWS_CLEANUP(free) char *text = ews_malloc(LINK_TEXT_MAX + 1);
-	ssize_t len = dir < 0 ? -1 : readlinkat(dir, name, text, LINK_TEXT_MAX);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
 	ews_error_clear();
-	if (len <= 0) {
+	if (dir < 0 || ews_dir_read_link(&text, dir, name) < 0 || !text.len) {
 		reading->lost[i] = EWS_SKIP_CHANGING;
 		return 0;
 	}
-	text[len] = '\0';
-	reading->tree->texts[i] = ews_strdup(text);
-	entry->size = (uint64_t)len;
-	entry->oid.len = (uint8_t)ews_hash_once(EWS_SHA256, entry->oid.id, text, (size_t)len);
+	reading->tree->texts[i] = ews_strdup(text.ptr);
+	entry->size = text.len;
+	entry->oid.len = (uint8_t)ews_hash_once(EWS_SHA256, entry->oid.id, text.ptr, text.len);
 	return 0;
 }
 

@@ -110,12 +110,9 @@ static int search_text(const struct search *search, int fd, const char *path)
 
 static int search_file(const struct search *search, int dir_fd, const char *name, const char *path)
 {
-	EWS_CLEANUP(buf) struct ews_buf attrs = EWS_BUF_INIT;
-	EWS_CLEANUP(fd) int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	EWS_CLEANUP(fd) int fd = ews_scan_open_file(dir_fd, name);
 	struct stat st;
 
-	if (fd < 0 && errno == EACCES)
-		fd = ews_scan_open_closed_file(&attrs, dir_fd, name);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return judge(search, path);
 	return S_ISREG(st.st_mode) ? search_text(search, fd, path) : 0;

@@ -7,42 +7,33 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/dir.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "store/batch.h"
 #include "store/scan_open.h"
 #include "work/shift.h"
 
 static int add_file(struct ews_oid *out, struct ews_batch *batch, int dir_fd, const char *name)
 {
-	EWS_CLEANUP(fd) int fd = ews_file_open_regular(dir_fd, name);
-	EWS_CLEANUP(buf) struct ews_buf attrs = EWS_BUF_INIT;
+	EWS_CLEANUP(fd) int fd = ews_scan_open_file(dir_fd, name);
 	struct stat st;
 
-	if (fd < 0 && errno == EACCES)
-		fd = ews_scan_open_closed_file(&attrs, dir_fd, name);
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return ews_error_os("cannot read '%s'", name);
-	ews_error_clear();
-	if (fstat(fd, &st) < 0)
-		return ews_error_os("cannot read '%s'", name);
+	if (!S_ISREG(st.st_mode))
+		return ews_error(EWS_ESTALE, "it changed meanwhile");
 	return ews_batch_add_fd(out, batch, fd, (uint64_t)st.st_size, NULL);
 }
 
-static int add_link(struct ews_oid *out, struct ews_batch *batch, int dir_fd, const char *name, size_t len)
+static int add_link(struct ews_oid *out, struct ews_batch *batch, int dir_fd, const char *name)
 {
-	EWS_CLEANUP(free) char *text = ews_malloc(len + 1);
-	ssize_t n = readlinkat(dir_fd, name, text, len + 1);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
-	return n < 0 ? ews_error_os("cannot read '%s'", name)
-		     : ews_batch_add(out, batch, EWS_OBJECT_BLOB, text, (size_t)n);
+	return ews_dir_read_link(&text, dir_fd, name) < 0
+		       ? ews_error_os("cannot read '%s'", name)
+		       : ews_batch_add(out, batch, EWS_OBJECT_BLOB, text.ptr, text.len);
 }
 
 static int keep_anew(struct ews_batch *batch, int root_fd, const struct ews_entry *entry)
@@ -54,7 +45,7 @@ static int keep_anew(struct ews_batch *batch, int root_fd, const struct ews_entr
 
 	if (rc >= 0)
 		rc = entry->type == EWS_ENTRY_FILE ? add_file(&oid, batch, dir, name)
-						   : add_link(&oid, batch, dir, name, entry->size);
+						   : add_link(&oid, batch, dir, name);
 	if (rc == 0 && !ews_oid_equal(&oid, &entry->oid))
 		rc = ews_error(EWS_ESTALE, "it changed meanwhile");
 	if (rc < 0)

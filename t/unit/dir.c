@@ -58,6 +58,27 @@ static int touch(const char *rel)
 	return fd < 0 ? fd : 0;
 }
 
+Test(dir, a_link_is_read_whole_whatever_its_length)
+{
+	EWS_CLEANUP(buf) struct ews_buf target = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	ews_buf_add(&text, "before:", 7);
+	for (int len = 1; len <= 1024; len *= 2) {
+		while (target.len < (size_t)len)
+			ews_buf_addc(&target, 'x');
+		cr_assert_eq(symlinkat(target.ptr, root_fd, "link"), 0);
+		text.len = 7;
+		cr_assert_eq(ews_dir_read_link(&text, root_fd, "link"), 0);
+		cr_assert_str_eq(text.ptr + 7, target.ptr);
+		cr_assert_eq(text.len, 7 + target.len);
+		cr_assert_eq(unlinkat(root_fd, "link", 0), 0);
+	}
+	cr_assert_eq(touch("file"), 0);
+	cr_assert_lt(ews_dir_read_link(&text, root_fd, "file"), 0);
+	cr_assert_eq(errno, EINVAL);
+}
+
 Test(dir, a_path_longer_than_path_max_is_made_opened_and_listed)
 {
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
