@@ -160,7 +160,7 @@ int ews_odb_ref_in_way(char **out, struct ews_odb *odb, const char *name);
  */
 int ews_odb_ref_read_from(struct ews_oid *out, struct ews_odb *odb, int git_fd, bool is_private, const char *name);
 /*
- * Move ref `name` from `from` (no id: it must not exist) to `to` (no id:
+ * Move ref `name` from `from` (NULL or no id: it must not exist) to `to` (NULL or no id:
  * delete it), waiting up to a second for another process's lock on it. No
  * hook runs, no identity is needed, the ref is on disk (synced) on return; while the
  * thread has a sync group (base/sync) it is with the group, and a new one of ours

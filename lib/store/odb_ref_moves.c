@@ -235,8 +235,11 @@ static bool is_ours(const struct ews_odb *odb, const char *name)
 
 int ews_odb_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid *from, const struct ews_oid *to)
 {
+	static const struct ews_oid none = EWS_OID_NONE;
 	int rc = 1;
 
+	from = from ? from : &none;
+	to = to ? to : &none;
 	assert(!ews_oid_is_none(from) || !ews_oid_is_none(to));
 	/* Where one can't be made, who makes the ref says why. */
 	if (!ews_oid_is_none(to) && need_ref_dir(odb, name) < 0)

@@ -656,12 +656,11 @@ static bool is_same(struct ews_odb *odb, const struct ews_oid *one, const struct
 static int put_branch(struct ews_oid *commit, struct ews_repo *repo, const char *name)
 {
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%s", name);
-	const struct ews_oid none = EWS_OID_NONE;
 	struct ews_oid there;
 
 	if (ews_odb_ref_read(&there, repo->odb, ref) < 0) {
 		ews_error_clear();
-		return ews_tripwire_move_ref(repo, ref, &none, commit);
+		return ews_tripwire_move_ref(repo, ref, NULL, commit);
 	}
 	if (!is_same(repo->odb, &there, commit))
 		return refuse_taken(name);

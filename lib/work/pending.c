@@ -403,7 +403,6 @@ static int plan_drop(struct dropping *out, struct ews_repo *repo, const char *na
 /* The result, which makes it one, is the first, and goes last. */
 static int drop_lost(struct ews_strv *out, struct ews_repo *repo, const struct ews_strv *lost, bool dry_run)
 {
-	const struct ews_oid none = EWS_OID_NONE;
 	int rc = 0;
 
 	for (size_t i = lost->n; i-- > 0 && rc == 0;) {
@@ -414,7 +413,7 @@ static int drop_lost(struct ews_strv *out, struct ews_repo *repo, const struct e
 
 		rc = ews_oid_parse(&oid, hex);
 		if (rc == 0 && !dry_run)
-			rc = ews_odb_ref_swap(repo->odb, ref, &oid, &none);
+			rc = ews_odb_ref_swap(repo->odb, ref, &oid, NULL);
 		if (rc == 0)
 			ews_path_line_add(out, ref, why);
 	}

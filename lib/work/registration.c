@@ -191,7 +191,6 @@ static int move_base(struct ews_session *session)
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(free) char *trash = NULL;
-	const struct ews_oid none = EWS_OID_NONE;
 	int rc = ews_snapshot_base(&base, session);
 
 	if (rc == EWS_ENOTFOUND || rc == EWS_EDAMAGED) {
@@ -201,12 +200,12 @@ static int move_base(struct ews_session *session)
 	if (rc < 0)
 		return rc;
 	trash = ews_strfmt(EWS_REF_TRASH "%s", base.id);
-	rc = ews_odb_ref_swap(session->repo->odb, trash, &none, &base.commit);
+	rc = ews_odb_ref_swap(session->repo->odb, trash, NULL, &base.commit);
 	if (rc == EWS_ESTALE || rc == EWS_EEXISTS) {
 		ews_error_clear(); /* a call that was killed had come as far */
 		rc = 0;
 	}
-	return rc < 0 ? rc : ews_odb_ref_swap(session->repo->odb, base.ref, &base.commit, &none);
+	return rc < 0 ? rc : ews_odb_ref_swap(session->repo->odb, base.ref, &base.commit, NULL);
 }
 
 static int take_out(struct ews_repo *repo, const struct entry *entry, uint64_t size_bytes,

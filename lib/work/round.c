@@ -193,7 +193,6 @@ static int take_back(struct ews_repo *repo, struct ews_round *round, bool is_new
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_ROUNDS "%s", round->id);
-	const struct ews_oid none = EWS_OID_NONE;
 	int rc = 0;
 
 	if (round->is_open) {
@@ -213,7 +212,7 @@ static int take_back(struct ews_repo *repo, struct ews_round *round, bool is_new
 		return rc;
 	rc = ews_odb_ref_read(&round->tip, repo->odb, ref);
 	/* Where it can't be read just now the record stays, which is all that knows of it. */
-	rc = rc == 0 ? ews_odb_ref_swap(repo->odb, ref, &round->tip, &none) : ews_error_if_passing(rc);
+	rc = rc == 0 ? ews_odb_ref_swap(repo->odb, ref, &round->tip, NULL) : ews_error_if_passing(rc);
 	if (rc < 0)
 		return rc;
 	ews_error_clear();
@@ -236,7 +235,6 @@ static void take_back_for_error(struct ews_repo *repo, struct ews_round *round, 
 static int make(struct ews_round *round, struct ews_repo *repo, struct ews_session *session)
 {
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_ROUNDS "%s", round->id);
-	const struct ews_oid none = EWS_OID_NONE;
 	char hex[EWS_OID_HEX_MAX];
 	struct ews_oid base;
 	int rc = make_base(&base, session);
@@ -247,7 +245,7 @@ static int make(struct ews_round *round, struct ews_repo *repo, struct ews_sessi
 	round->base = ews_strdup(ews_oid_hex(hex, &base));
 	rc = ews_round_write(repo, round);
 	if (rc == 0)
-		rc = ews_odb_ref_swap(repo->odb, ref, &none, &base);
+		rc = ews_odb_ref_swap(repo->odb, ref, NULL, &base);
 	if (rc == 0)
 		rc = ews_scratch_make(session);
 	if (rc < 0)

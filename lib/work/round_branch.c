@@ -76,7 +76,6 @@ static int choose(struct ews_round *round, struct ews_repo *repo)
 int ews_round_branch_make(struct ews_round *round, struct ews_session *session)
 {
 	EWS_CLEANUP(free) char *ref = NULL;
-	const struct ews_oid none = EWS_OID_NONE;
 	int rc;
 
 	if (!*round->label || round->is_branched)
@@ -87,7 +86,7 @@ int ews_round_branch_make(struct ews_round *round, struct ews_session *session)
 			return rc;
 		free(ref);
 		ref = ews_strfmt(EWS_REF_BRANCHES "%s", round->branch);
-		rc = ews_tripwire_move_ref(session->repo, ref, &none, &round->tip);
+		rc = ews_tripwire_move_ref(session->repo, ref, NULL, &round->tip);
 		/* Of those that begin at once under a label one gets it. */
 	} while (rc == EWS_ESTALE && !strcmp(round->branch, round->label));
 	if (rc < 0)
@@ -95,19 +94,18 @@ int ews_round_branch_make(struct ews_round *round, struct ews_session *session)
 	round->is_branched = true;
 	rc = ews_round_write(session->repo, round);
 	if (rc < 0)
-		(void)ews_odb_ref_swap(session->repo->odb, ref, &round->tip, &none); /* nobody knows of it yet */
+		(void)ews_odb_ref_swap(session->repo->odb, ref, &round->tip, NULL); /* nobody knows of it yet */
 	return rc;
 }
 
 int ews_round_branch_take_back(const struct ews_round *round, struct ews_repo *repo)
 {
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%s", round->branch);
-	const struct ews_oid none = EWS_OID_NONE;
 	int rc = round->is_branched ? ews_branch_is_stood_on(repo, ref, false) : 0;
 
 	if (rc != 0 || !round->is_branched)
 		return rc < 0 ? rc : 0;
-	rc = ews_odb_ref_swap(repo->odb, ref, &round->tip, &none);
+	rc = ews_odb_ref_swap(repo->odb, ref, &round->tip, NULL);
 	if (rc != EWS_ESTALE)
 		return rc;
 	ews_error_clear();

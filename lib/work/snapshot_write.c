@@ -325,7 +325,6 @@ static bool is_there(struct ews_odb *odb, const struct ews_snapshot *snapshot)
 int ews_snapshot_confirm(struct ews_repo *repo, const struct ews_snapshot *snapshot)
 {
 	const struct ews_kept earlier = { .ref = snapshot->shares_with, .commit = snapshot->shared };
-	const struct ews_oid none = EWS_OID_NONE;
 	EWS_CLEANUP(error_saved) struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
 	int is_shared = earlier.ref ? ews_kept_is_held(&earlier, repo->odb) : 1;
 
@@ -333,7 +332,7 @@ int ews_snapshot_confirm(struct ews_repo *repo, const struct ews_snapshot *snaps
 		return 0;
 	ews_error_save(&saved);
 	/* What is told is what comes first. */
-	(void)ews_odb_ref_swap(repo->odb, snapshot->ref, &snapshot->commit, &none);
+	(void)ews_odb_ref_swap(repo->odb, snapshot->ref, &snapshot->commit, NULL);
 	if (is_shared < 0)
 		return ews_error_restore(&saved);
 	if (is_shared)
@@ -437,7 +436,6 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	EWS_CLEANUP(free) char *message = NULL;
 	const struct ews_oid *parents[3] = { NULL, NULL, NULL };
 	struct ews_kept now_kept = { .n = 0 };
-	const struct ews_oid none = EWS_OID_NONE;
 	struct timespec now;
 	bool is_base = !strcmp(opts->prefix, EWS_REF_SESSIONS);
 	int rc;
@@ -473,7 +471,7 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	if (rc == 0)
 		rc = opts->group ? ews_batch_commit_in(batch, opts->group) : ews_batch_commit(batch);
 	if (rc == 0)
-		rc = ews_odb_ref_swap(repo->odb, snap.ref, &none, &snap.commit);
+		rc = ews_odb_ref_swap(repo->odb, snap.ref, NULL, &snap.commit);
 	if (ews_earlier_is_shared(&writing.earlier)) {
 		snap.shares_with = ews_strdup(writing.earlier.kept.ref);
 		snap.shared = writing.earlier.kept.commit;

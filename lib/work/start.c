@@ -312,7 +312,6 @@ static int settle(const struct starting *starting, struct ews_sync_group *group)
 static int forget_parent(const struct ews_session *session)
 {
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SNAPSHOTS "%s", session->state.parent_snapshot);
-	const struct ews_oid none = EWS_OID_NONE;
 	struct ews_oid there;
 
 	if (!*session->state.parent_snapshot)
@@ -321,7 +320,7 @@ static int forget_parent(const struct ews_session *session)
 		ews_error_clear();
 		return 0;
 	}
-	return ews_odb_ref_swap(session->repo->odb, ref, &there, &none);
+	return ews_odb_ref_swap(session->repo->odb, ref, &there, NULL);
 }
 
 int ews_start_take_back(struct ews_session *session)
@@ -330,7 +329,6 @@ int ews_start_take_back(struct ews_session *session)
 	struct ews_place place = ews_session_place(session);
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", session->state.id);
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
-	const struct ews_oid none = EWS_OID_NONE;
 	int rc = session->method->take_back(&place);
 
 	if (rc == 0 && !session->method->is_project)
@@ -338,7 +336,7 @@ int ews_start_take_back(struct ews_session *session)
 	if (rc < 0)
 		return rc;
 	if (ews_snapshot_find(&base, repo, ref) == 0 && !strcmp(base.id, session->state.base_snapshot))
-		rc = ews_odb_ref_swap(repo->odb, ref, &base.commit, &none);
+		rc = ews_odb_ref_swap(repo->odb, ref, &base.commit, NULL);
 	else
 		ews_error_clear();
 	if (rc == 0)

@@ -24,14 +24,13 @@ static int need_object(struct ews_repo *repo, const char *name, const struct ews
 
 static int add_name(struct ews_repo *repo, const char *name, const struct ews_oid *oid)
 {
-	const struct ews_oid none = EWS_OID_NONE;
 	struct ews_oid there;
 	int rc = ews_odb_ref_read(&there, repo->odb, name);
 
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
 		rc = need_object(repo, name, oid);
-		return rc < 0 ? rc : ews_odb_ref_swap(repo->odb, name, &none, oid);
+		return rc < 0 ? rc : ews_odb_ref_swap(repo->odb, name, NULL, oid);
 	}
 	if (rc == 0 && !ews_oid_equal(&there, oid))
 		rc = ews_error(EWS_EEXISTS, "the ref '%s' holds something else", name);

@@ -309,32 +309,32 @@ Test(odb, a_ref_moves_only_from_where_it_is_said_to_be)
 	cr_assert_eq(ews_odb_ref_swap(odb, name, &one, &two), 0, "%s", ews_error_message());
 	cr_assert_eq(ews_odb_ref_read(&at, odb, name), 0);
 	cr_assert(ews_oid_equal(&at, &two));
-	cr_assert_eq(ews_odb_ref_swap(odb, name, &one, &none), EWS_ESTALE);
-	cr_assert_eq(ews_odb_ref_swap(odb, name, &two, &none), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_ref_swap(odb, name, &one, NULL), EWS_ESTALE);
+	cr_assert_eq(ews_odb_ref_swap(odb, name, &two, NULL), 0, "%s", ews_error_message());
 	cr_assert_eq(ews_odb_ref_read(&at, odb, name), EWS_ENOTFOUND);
 	run("cd repo && test -z \"$(git for-each-ref refs/ews)\" && git fsck --strict 2>&1");
 }
 
 Test(odb, a_ref_that_is_removed_is_gone_whether_it_is_packed_or_has_a_log)
 {
-	struct ews_oid none = EWS_OID_NONE, at;
+	struct ews_oid at;
 	struct ews_oid one = rev_parse("HEAD~1"), two = rev_parse("HEAD");
 	const char *name = "refs/ews/trash/x";
 
 	/* Loose, over another that is packed. */
-	cr_assert_eq(ews_odb_ref_swap(odb, name, &none, &one), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_ref_swap(odb, name, NULL, &one), 0, "%s", ews_error_message());
 	run("git -C repo pack-refs --all");
 	cr_assert_eq(ews_odb_ref_swap(odb, name, &one, &two), 0, "%s", ews_error_message());
-	cr_assert_eq(ews_odb_ref_swap(odb, name, &one, &none), EWS_ESTALE);
-	cr_assert_eq(ews_odb_ref_swap(odb, name, &two, &none), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_ref_swap(odb, name, &one, NULL), EWS_ESTALE);
+	cr_assert_eq(ews_odb_ref_swap(odb, name, &two, NULL), 0, "%s", ews_error_message());
 	cr_assert_eq(ews_odb_ref_read(&at, odb, name), EWS_ENOTFOUND);
 	/* With a log, which goes with it. */
 	run("cd repo && git update-ref --create-reflog refs/ews/trash/x HEAD && test -s .git/logs/refs/ews/trash/x");
-	cr_assert_eq(ews_odb_ref_swap(odb, name, &two, &none), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_ref_swap(odb, name, &two, NULL), 0, "%s", ews_error_message());
 	run("cd repo && test ! -e .git/logs/refs/ews/trash/x && test -z \"$(git for-each-ref refs/ews)\"");
 	/* Alone: no lock and no empty directory stays. */
-	cr_assert_eq(ews_odb_ref_swap(odb, name, &none, &one), 0, "%s", ews_error_message());
-	cr_assert_eq(ews_odb_ref_swap(odb, name, &one, &none), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_ref_swap(odb, name, NULL, &one), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_ref_swap(odb, name, &one, NULL), 0, "%s", ews_error_message());
 	run("test ! -e repo/.git/refs/ews");
 }
 
@@ -391,19 +391,19 @@ Test(odb, refs_that_go_together_go_as_each_would)
 
 Test(odb, no_hook_and_no_identity_is_needed_to_move_a_ref)
 {
-	struct ews_oid none = EWS_OID_NONE, two = rev_parse("HEAD");
+	struct ews_oid two = rev_parse("HEAD");
 
 	run("cd repo && printf '#!/bin/sh\\ntouch %s/ran\\nexit 1\\n' \"$PWD\" >.git/hooks/reference-transaction &&"
 	    "chmod +x .git/hooks/reference-transaction && rm ../.gitconfig &&"
 	    "git config core.logAllRefUpdates always && git config user.useConfigOnly true");
-	cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/a", &none, &two), 0, "%s", ews_error_message());
-	cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/a", &two, &none), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/a", NULL, &two), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/a", &two, NULL), 0, "%s", ews_error_message());
 	cr_assert_eq(access("repo/ran", F_OK), -1);
 }
 
 Test(odb, a_lock_on_a_ref_is_waited_for_and_then_named)
 {
-	struct ews_oid none = EWS_OID_NONE, two = rev_parse("HEAD");
+	struct ews_oid two = rev_parse("HEAD");
 	pid_t child;
 
 	run("mkdir -p repo/.git/refs/ews && : >repo/.git/refs/ews/a.lock");
@@ -412,20 +412,20 @@ Test(odb, a_lock_on_a_ref_is_waited_for_and_then_named)
 		ews_clock_sleep_ms(200);
 		_exit(unlink("repo/.git/refs/ews/a.lock") < 0);
 	}
-	cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/a", &none, &two), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/a", NULL, &two), 0, "%s", ews_error_message());
 	waitpid(child, NULL, 0);
 	run(": >repo/.git/refs/ews/a.lock");
-	cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/a", &two, &none), EWS_EBUSY, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/a", &two, NULL), EWS_EBUSY, "%s", ews_error_message());
 	cr_assert(strstr(ews_error_hint_text(), "/repo/.git/refs/ews/a.lock"));
 }
 
 Test(odb, a_lock_whose_holder_waits_for_the_disk_is_no_litter)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
-	struct ews_oid none = EWS_OID_NONE, two = rev_parse("HEAD"), at;
+	struct ews_oid two = rev_parse("HEAD"), at;
 
 	ews_sync_begin(&group);
-	cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/a", &none, &two), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/a", NULL, &two), 0, "%s", ews_error_message());
 	run("test -s repo/.git/refs/ews/a.lock && : >repo/.git/refs/ews/left.lock");
 	ews_clock_sleep_ms(1100);
 	cr_assert_eq(ews_litter_sweep(odb), 0, "%s", ews_error_message());
@@ -438,7 +438,6 @@ Test(odb, a_lock_whose_holder_waits_for_the_disk_is_no_litter)
 /* Take as many of 100 names as can be had. Returns how many, 255 for a failure. */
 static int grab_names(const struct ews_oid *to)
 {
-	struct ews_oid none = EWS_OID_NONE;
 	struct ews_odb *own;
 	int n = 0;
 
@@ -446,7 +445,7 @@ static int grab_names(const struct ews_oid *to)
 		return 255;
 	for (int i = 0; i < 100; i++) {
 		EWS_CLEANUP(free) char *name = ews_strfmt("refs/ews/race/%d", i);
-		int rc = ews_odb_ref_swap(own, name, &none, to);
+		int rc = ews_odb_ref_swap(own, name, NULL, to);
 
 		if (rc != 0 && rc != EWS_ESTALE)
 			return 255;
@@ -601,8 +600,6 @@ Test(odb, config_comes_from_the_files_that_git_would_read)
 /* One whose object is on its way: where a log is to be written the object comes first. */
 Test(odb, a_ref_may_be_of_a_later_stage_than_its_object)
 {
-	const struct ews_oid none = EWS_OID_NONE;
-
 	for (int logged = 0; logged < 2; logged++) {
 		EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(odb);
 		EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
@@ -613,7 +610,7 @@ Test(odb, a_ref_may_be_of_a_later_stage_than_its_object)
 		cr_assert_eq(ews_batch_add(&oid, batch, EWS_OBJECT_BLOB, logged ? "two" : "one", 3), 0);
 		cr_assert_eq(ews_batch_commit_in(batch, &group), 0);
 		run("test -z \"$(git -C repo for-each-ref refs/ews)\"");
-		cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/x", &none, &oid), 0, "%s", ews_error_message());
+		cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/x", NULL, &oid), 0, "%s", ews_error_message());
 		cr_assert_eq(ews_odb_has(odb, &oid), logged);
 		cr_assert_eq(ews_sync_finish(&group), 0);
 		run("test -n \"$(git -C repo cat-file blob refs/ews/x)\"");

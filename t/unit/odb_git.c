@@ -518,7 +518,7 @@ Test(odb_git, a_promised_object_is_named_and_no_helper_runs)
 Test(odb_git, a_ref_moves_without_hook_and_identity_and_waits_for_a_lock)
 {
 	struct ews_odb *odb = open_sha256();
-	struct ews_oid none = EWS_OID_NONE, two = id_of("new", "HEAD"), at;
+	struct ews_oid two = id_of("new", "HEAD"), at;
 	const char *lock = "new/.git/refs/ews/a.lock";
 	pid_t child;
 
@@ -534,18 +534,18 @@ Test(odb_git, a_ref_moves_without_hook_and_identity_and_waits_for_a_lock)
 		ews_clock_sleep_ms(200);
 		_exit(unlink(lock) < 0);
 	}
-	cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/a", &none, &two), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/a", NULL, &two), 0, "%s", ews_error_message());
 	waitpid(child, NULL, 0);
 	close(open(lock, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-	cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/a", &two, &none), EWS_EBUSY, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/a", &two, NULL), EWS_EBUSY, "%s", ews_error_message());
 	cr_assert(strstr(ews_error_hint_text(), lock), "%s", ews_error_hint_text());
 	unlink(lock);
-	cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/a", &two, &none), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/a", &two, NULL), 0, "%s", ews_error_message());
 	cr_assert_eq(ews_odb_ref_read(&at, odb, "refs/ews/a"), EWS_ENOTFOUND);
 	cr_assert_eq(access("new/ran", F_OK), -1);
 	fixture_shell("echo rubbish >new/.git/refs/ews/b");
 	cr_assert_eq(ews_odb_ref_read(&at, odb, "refs/ews/b"), EWS_EGIT);
-	cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/b", &two, &none), EWS_EGIT);
+	cr_assert_eq(ews_odb_ref_swap(odb, "refs/ews/b", &two, NULL), EWS_EGIT);
 	ews_odb_free(odb);
 }
 
