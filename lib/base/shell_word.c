@@ -175,12 +175,12 @@ static int close_output(struct reading *word, size_t from, int rc)
 }
 
 /* Backquotes that give a part of the word. */
-static int read_output(struct reading *word, bool is_quoted, bool in_quotes)
+static int read_output(struct reading *word, enum quoting quoting)
 {
 	size_t from = word->reader->count;
 
-	add_gap(word, EWS_SHELL_OUTPUT, NULL, is_quoted);
-	return close_output(word, from, read_backquoted(word->reader, in_quotes));
+	add_gap(word, EWS_SHELL_OUTPUT, NULL, quoting != BARE);
+	return close_output(word, from, read_backquoted(word->reader, quoting == IN_QUOTES));
 }
 
 static int read_dollar(struct reading *word, enum quoting quoting);
@@ -200,7 +200,7 @@ static int read_quoted(struct reading *word)
 			continue;
 		}
 		if (*reader->at == '`') {
-			rc = read_output(word, true, true);
+			rc = read_output(word, IN_QUOTES);
 			continue;
 		}
 		if (reader->at[0] == '\\' && reader->at[1] == '\n') {
@@ -565,7 +565,7 @@ static int read_piece(struct reading *word, char c)
 	case '$':
 		return read_dollar(word, BARE);
 	case '`':
-		return read_output(word, false, false);
+		return read_output(word, BARE);
 	case '<':
 	case '>':
 		return read_process(word);
@@ -640,7 +640,7 @@ int ews_shell_word_read_body(struct ews_shell_word *out, struct ews_shell_reader
 			continue;
 		}
 		if (*reader->at == '`') {
-			rc = read_output(&word, true, false);
+			rc = read_output(&word, IN_BODY);
 			continue;
 		}
 		if (reader->at[0] == '\\' && reader->at[1] == '\n') {

@@ -140,7 +140,8 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	/* Trash is the project's, whoever stands where. */
 	all = all || (in_trash && !args.words.n);
-	rc = ews_cmd_snapshots(&snapshots, ctx, args.words.items[0], all, in_trash);
+	rc = ews_cmd_snapshots(&snapshots, ctx, args.words.items[0],
+			       (all ? EWS_SNAPSHOTS_OF_ALL : 0) | (in_trash ? EWS_SNAPSHOTS_IN_TRASH : 0));
 	if (rc == 0)
 		rc = ews_lineage_find(&lineage, ctx->repo, &snapshots);
 	if (rc == 0)
@@ -258,9 +259,10 @@ static void put_parents_first(struct ews_snapshots *list)
 	}
 }
 
-int ews_cmd_snapshots(struct ews_snapshots *out, struct ews_cmd_ctx *ctx, const char *name, bool all, bool in_trash)
+int ews_cmd_snapshots(struct ews_snapshots *out, struct ews_cmd_ctx *ctx, const char *name, unsigned flags)
 {
 	EWS_CLEANUP(free) char *id = NULL;
+	bool all = flags & EWS_SNAPSHOTS_OF_ALL;
 	int rc;
 
 	if (all && name)
@@ -272,7 +274,7 @@ int ews_cmd_snapshots(struct ews_snapshots *out, struct ews_cmd_ctx *ctx, const 
 		return rc;
 	if (id)
 		ews_cmd_meet(ctx, id);
-	rc = ews_snapshot_list(out, ctx->repo, id, all, in_trash);
+	rc = ews_snapshot_list(out, ctx->repo, id, flags);
 	if (rc == 0)
 		put_parents_first(out);
 	return rc;

@@ -179,8 +179,7 @@ static int verify_named(struct verifying *v, const struct ews_strv *words)
 	size_t i;
 	int rc;
 
-	rc = words->n ? find_named(&snapshots, v->ctx, words)
-		      : ews_cmd_snapshots(&snapshots, v->ctx, NULL, false, false);
+	rc = words->n ? find_named(&snapshots, v->ctx, words) : ews_cmd_snapshots(&snapshots, v->ctx, NULL, 0);
 	if (rc == 0 && words->n)
 		rc = need_ours(&snapshots, words);
 	if (rc < 0)
@@ -355,7 +354,7 @@ int ews_cmd_snapshot_prune(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	rc = ews_prune_opts_settle(&set, "--keep <n> keeps the newest n, --older-than <age> keeps younger ones");
 	if (rc == 0)
-		rc = ews_cmd_snapshots(&snapshots, ctx, args.words.items[0], !args.words.n, false);
+		rc = ews_cmd_snapshots(&snapshots, ctx, args.words.items[0], args.words.n ? 0 : EWS_SNAPSHOTS_OF_ALL);
 	if (rc < 0)
 		return rc;
 	ews_cmd_snapshots_talk(ctx, &snapshots);

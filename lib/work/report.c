@@ -260,10 +260,10 @@ static int find_timeline(struct ews_report *out)
 	const char *id = out->session->state.id;
 	EWS_CLEANUP(snapshots) struct ews_snapshots live = EWS_SNAPSHOTS_INIT;
 	EWS_CLEANUP(snapshots) struct ews_snapshots trash = EWS_SNAPSHOTS_INIT;
-	int rc = ews_snapshot_list(&live, repo, id, false, false);
+	int rc = ews_snapshot_list(&live, repo, id, 0);
 
 	if (rc == 0)
-		rc = ews_snapshot_list(&trash, repo, id, false, true);
+		rc = ews_snapshot_list(&trash, repo, id, EWS_SNAPSHOTS_IN_TRASH);
 	if (rc < 0)
 		return rc;
 	name_damaged(out, &live);

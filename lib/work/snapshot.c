@@ -44,7 +44,7 @@ static int find_parent(struct ews_snapshot *out, struct ews_repo *repo, struct e
 		ews_snapshot_release(out);
 		ews_error_clear();
 	}
-	rc = ews_snapshot_list(&list, repo, session ? session->state.id : NULL, false, false);
+	rc = ews_snapshot_list(&list, repo, session ? session->state.id : NULL, 0);
 	if (rc < 0 || !list.n)
 		return rc;
 	*out = list.items[list.n - 1];

@@ -81,8 +81,13 @@ bool ews_snapshot_is_of_project(const struct ews_snapshot *snapshot, const struc
 /* The one that a ref holds. Fails when its commit can't be read. */
 int ews_snapshot_read(struct ews_snapshot *out, struct ews_repo *repo, const struct ews_ref *ref);
 
-/* All of a session (NULL: of the project itself, this work tree; `all`: every one), oldest first; trash only on request. */
-int ews_snapshot_list(struct ews_snapshots *out, struct ews_repo *repo, const char *session, bool all, bool in_trash);
+enum ews_snapshot_list_flags {
+	EWS_SNAPSHOTS_OF_ALL = 1, /* of each session and of the project, whatever is named */
+	EWS_SNAPSHOTS_IN_TRASH = 2, /* those there, and no others */
+};
+
+/* All of a session (NULL: of the project itself, this work tree), oldest first. */
+int ews_snapshot_list(struct ews_snapshots *out, struct ews_repo *repo, const char *session, unsigned flags);
 
 /* The content that `snapshot` recorded. */
 int ews_snapshot_content(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot);

@@ -430,9 +430,11 @@ static int list_of_session(struct ews_snapshots *out, struct ews_repo *repo, con
 	return rc;
 }
 
-int ews_snapshot_list(struct ews_snapshots *out, struct ews_repo *repo, const char *session, bool all, bool in_trash)
+int ews_snapshot_list(struct ews_snapshots *out, struct ews_repo *repo, const char *session, unsigned flags)
 {
-	int rc = all ? list_all(out, repo, in_trash) : list_of_session(out, repo, session ? session : "", in_trash);
+	bool in_trash = flags & EWS_SNAPSHOTS_IN_TRASH;
+	int rc = flags & EWS_SNAPSHOTS_OF_ALL ? list_all(out, repo, in_trash)
+					      : list_of_session(out, repo, session ? session : "", in_trash);
 
 	if (rc == 0)
 		ews_snapshots_sort(out);

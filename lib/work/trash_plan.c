@@ -82,25 +82,25 @@ static void keep_for_error(struct ews_trash_plan *plan, const char *session)
 	ews_strv_addf(&plan->unread, "%s\t%s", session, ews_error_message());
 }
 
-/* Takes over `fd`. One that is not there, or is a link, holds nothing; one that can't be opened stays as it is. */
-static void add_root(struct ews_trash_plan *plan, char *path, int fd, bool is_home, bool is_named_only)
+/* Takes over `root`. One that is not there, or is a link, holds nothing; one that can't be opened stays as it is. */
+static void add_root(struct ews_trash_plan *plan, struct ews_trash_root root)
 {
-	bool is_known = fd < 0;
+	bool is_known = root.fd < 0;
 
-	if (fd < 0 && !ews_errno_is_absent_or_link(errno)) {
-		(void)ews_error_wrap("'%s'", path);
+	if (root.fd < 0 && !ews_errno_is_absent_or_link(errno)) {
+		(void)ews_error_wrap("'%s'", root.path);
 		keep_for_error(plan, "");
 	}
 	ews_error_clear();
 	for (size_t i = 0; i < plan->n_roots && !is_known; i++)
-		is_known = !strcmp(plan->roots[i].path, path);
+		is_known = !strcmp(plan->roots[i].path, root.path);
 	if (is_known) {
-		ews_cleanup_fd(&fd);
-		free(path);
+		ews_cleanup_fd(&root.fd);
+		free(root.path);
 		return;
 	}
 	EWS_GROW(plan->roots, plan->n_roots, plan->cap_roots);
-	plan->roots[plan->n_roots++] = (struct ews_trash_root){ path, fd, is_home, is_named_only };
+	plan->roots[plan->n_roots++] = root;
 }
 
 static int open_below(const char *top, const char *rel)
@@ -119,8 +119,9 @@ static void add_root_elsewhere(struct ews_trash_plan *plan, const struct ews_sta
 
 	if (ews_method_find(state->method) == &ews_method_in_place || *state->workspace != '/' || !strcmp(parent, qe))
 		return;
-	add_root(plan, ews_path_join(parent, EWS_TRASH_ELSEWHERE), open_below(parent, EWS_TRASH_ELSEWHERE), false,
-		 true);
+	add_root(plan, (struct ews_trash_root){ .path = ews_path_join(parent, EWS_TRASH_ELSEWHERE),
+						.fd = open_below(parent, EWS_TRASH_ELSEWHERE),
+						.is_named_only = true });
 }
 
 static uint64_t measure(int dir_fd, const char *name)
@@ -169,10 +170,12 @@ int ews_trash_plan_roots(struct ews_trash_plan *plan)
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n = sessions < 0 ? sessions : ews_dir_names_read(&names, sessions);
 
-	add_root(plan, ews_path_join(repo->dir, "trash"), ews_dir_open_beneath(repo->dir_fd, "trash"), true, false);
+	add_root(plan, (struct ews_trash_root){ .path = ews_path_join(repo->dir, "trash"),
+						.fd = ews_dir_open_beneath(repo->dir_fd, "trash"),
+						.is_home = true });
 	if (!repo->is_bare)
-		add_root(plan, ews_path_join(repo->project, ".superqode/trash"),
-			 open_below(repo->project, ".superqode/trash"), false, false);
+		add_root(plan, (struct ews_trash_root){ .path = ews_path_join(repo->project, ".superqode/trash"),
+							.fd = open_below(repo->project, ".superqode/trash") });
 	for (ssize_t i = 0; i < n; i++)
 		if (*names.items[i].name != '.') {
 			EWS_CLEANUP(free) char *id = ews_retire_id(names.items[i].name);
@@ -332,7 +335,7 @@ static void read_damaged(struct ews_snapshot *out, const struct ews_trash_plan *
 static int list_parents(struct ews_trash_plan *plan)
 {
 	EWS_CLEANUP(snapshots) struct ews_snapshots living = EWS_SNAPSHOTS_INIT;
-	int rc = ews_snapshot_list(&living, plan->repo, NULL, true, false);
+	int rc = ews_snapshot_list(&living, plan->repo, NULL, EWS_SNAPSHOTS_OF_ALL);
 
 	for (size_t i = 0; i < living.n; i++)
 		ews_strv_add(&plan->parents, living.items[i].parent);

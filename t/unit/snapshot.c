@@ -204,7 +204,7 @@ Test(snapshot, it_is_found_by_its_id_or_what_begins_it)
 	cr_assert_eq(ews_snapshot_find(&found, repo, "--all"), EWS_ENOTFOUND);
 	cr_assert_eq(ews_snapshot_find(&head, repo, "HEAD"), 0);
 	cr_assert(ews_oid_is_none(&head.manifest));
-	cr_assert_eq(ews_snapshot_list(&list, repo, NULL, false, false), 0);
+	cr_assert_eq(ews_snapshot_list(&list, repo, NULL, 0), 0);
 	cr_assert_eq(list.n, 2);
 	cr_assert_str_eq(list.items[0].id, first.id);
 }
