@@ -181,7 +181,7 @@ static int refuse_command(struct ews_repo *repo, const char *name)
 	size_t i;
 	int rc;
 
-	rc = ews_repo_need_dir(repo, false);
+	rc = ews_repo_need_dir(repo);
 	if (rc == 0)
 		rc = ews_holding_list(&list, repo);
 	for (i = 0; rc == 0 && i < list.n; i++) {
@@ -213,7 +213,7 @@ static int release(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc == 0)
 		rc = ews_session_resolve(&id, ctx->repo, args.words.items[0]);
 	if (rc == 0)
-		rc = ews_repo_need_dir(ctx->repo, false);
+		rc = ews_repo_need_dir(ctx->repo);
 	if (rc == 0)
 		ews_cmd_meet(ctx, id);
 	if (rc == 0)
@@ -254,7 +254,7 @@ static int status(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	rc = ews_cmd_open_repo(ctx);
 	if (rc == 0)
-		rc = ews_repo_need_dir(ctx->repo, false);
+		rc = ews_repo_need_dir(ctx->repo);
 	if (rc == 0)
 		rc = ews_holding_list(&list, ctx->repo);
 	else if (rc == EWS_ENOTFOUND && ctx->repo)

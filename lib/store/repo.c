@@ -317,7 +317,7 @@ static int open_recorded(struct ews_repo **out, const struct ews_state *state, c
 static int check_way_back(struct ews_repo *repo, const char *repo_dir)
 {
 	struct stat ours, theirs;
-	int rc = ews_repo_need_dir(repo, false);
+	int rc = ews_repo_need_dir(repo);
 
 	if (rc < 0 && rc != EWS_ENOTFOUND)
 		return rc;
@@ -497,15 +497,20 @@ void ews_repo_drop_dir(struct ews_repo *repo)
 	repo->dir = NULL;
 }
 
-int ews_repo_need_dir(struct ews_repo *repo, bool make)
+int ews_repo_need_dir(struct ews_repo *repo)
 {
 	EWS_CLEANUP(free) char *dir = NULL;
-	int rc;
+	int rc = repo->dir ? 0 : ews_home_repo_dir(&dir, repo->home, repo->common_dir, NULL);
 
-	if (repo->dir)
-		return 0;
-	rc = ews_home_repo_dir(&dir, repo->home, repo->common_dir, make ? repo->project : NULL);
-	return rc < 0 ? rc : ews_repo_take_dir(repo, dir);
+	return rc < 0 || repo->dir ? rc : ews_repo_take_dir(repo, dir);
+}
+
+int ews_repo_make_dir(struct ews_repo *repo)
+{
+	EWS_CLEANUP(free) char *dir = NULL;
+	int rc = repo->dir ? 0 : ews_home_repo_dir(&dir, repo->home, repo->common_dir, repo->project);
+
+	return rc < 0 || repo->dir ? rc : ews_repo_take_dir(repo, dir);
 }
 
 int ews_repo_look_anew(struct ews_repo *repo)
@@ -562,7 +567,7 @@ int ews_repo_make_own_dir(const struct ews_repo *repo)
 
 int ews_repo_subdir(struct ews_repo *repo, const char *rel)
 {
-	int rc = ews_repo_need_dir(repo, true);
+	int rc = ews_repo_make_dir(repo);
 
 	if (rc == 0)
 		rc = ews_dir_make(repo->dir_fd, rel, 0700);

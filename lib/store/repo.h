@@ -75,8 +75,10 @@ char *ews_repo_linked_top(const struct ews_repo *repo, const char *git_dir);
 int ews_repo_open_beside(struct ews_repo **out, const struct ews_repo *repo, const char *git_dir,
 			 const char *project);
 
-/* Make sure that `dir` and `dir_fd` are there: `make` makes them, else EWS_ENOTFOUND when there is none yet. */
-int ews_repo_need_dir(struct ews_repo *repo, bool make);
+/* Make sure that `dir` and `dir_fd` are there: EWS_ENOTFOUND when home has none for it yet. */
+int ews_repo_need_dir(struct ews_repo *repo);
+/* The same, made where it is missing. */
+int ews_repo_make_dir(struct ews_repo *repo);
 
 /* Let `dir` be its directory in home, which is another store's by its name; forget that. */
 int ews_repo_take_dir(struct ews_repo *repo, const char *dir);

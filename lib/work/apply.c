@@ -824,7 +824,7 @@ int ews_apply(struct ews_apply_result *out, struct ews_repo *repo, const struct 
 		plan.works[i].renames = (struct ews_strv)EWS_STRV_INIT;
 	}
 	if (rc == 0)
-		rc = ews_repo_need_dir(repo, true);
+		rc = ews_repo_make_dir(repo);
 	if (rc < 0)
 		return rc;
 	plan.batch = ews_batch_new(repo->odb);

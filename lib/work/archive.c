@@ -54,7 +54,7 @@ static char *plain_place(const char *home, const char *dir)
 
 int ews_archive_place(char **out, struct ews_repo *repo, const char *home, const char *dir)
 {
-	int rc = repo ? ews_repo_need_dir(repo, true) : 0;
+	int rc = repo ? ews_repo_make_dir(repo) : 0;
 
 	if (rc < 0)
 		return rc;
@@ -72,7 +72,7 @@ static void add_plain_place(struct ews_strv *out, const char *home, const char *
 
 int ews_archive_places(struct ews_strv *out, struct ews_repo *repo, const char *home, const char *dir)
 {
-	int rc = repo ? ews_repo_need_dir(repo, false) : EWS_ENOTFOUND;
+	int rc = repo ? ews_repo_need_dir(repo) : EWS_ENOTFOUND;
 
 	if (rc < 0 && rc != EWS_ENOTFOUND)
 		return rc;

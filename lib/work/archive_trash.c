@@ -221,7 +221,7 @@ int ews_archive_remove(struct ews_repo *repo, const struct ews_strv *files)
 
 	if (!repo)
 		return remove_for_good(files);
-	rc = ews_repo_need_dir(repo, true);
+	rc = ews_repo_make_dir(repo);
 	if (rc == 0)
 		rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "archive", EWS_LOCK_PROJECT_WAIT_MS);
 	if (rc == 0)

@@ -43,7 +43,7 @@ static int open_chosen(const char *path, bool make)
 
 static int open_at_home(char **path, struct ews_repo *repo, bool make)
 {
-	int rc = ews_repo_need_dir(repo, make);
+	int rc = make ? ews_repo_make_dir(repo) : ews_repo_need_dir(repo);
 
 	if (rc == 0)
 		rc = make ? ews_repo_subdir(repo, AT_HOME) : ews_dir_open_beneath(repo->dir_fd, AT_HOME);

@@ -361,7 +361,7 @@ int ews_clean(struct ews_clean_result *out, struct ews_repo *repo, const struct 
 	int rc = opts->ids ? 0 : clean_others(&sweep);
 
 	if (rc == 0)
-		rc = ews_repo_need_dir(repo, false);
+		rc = ews_repo_need_dir(repo);
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
 		give(out, &result);
@@ -398,7 +398,7 @@ bool ews_clean_is_time(struct ews_repo *repo)
 	int64_t age_s;
 	struct stat st;
 
-	if (ews_repo_need_dir(repo, false) == 0) {
+	if (ews_repo_need_dir(repo) == 0) {
 		/* What has just begun has nothing that could be due. */
 		is_known = fstatat(repo->dir_fd, STAMP_FILE, &st, AT_SYMLINK_NOFOLLOW) == 0;
 		age_s = is_known ? ews_clock_now() - st.st_mtim.tv_sec : 0;

@@ -47,7 +47,7 @@ void ews_doctor_look(struct ews_checkup *out, struct ews_repo *repo, const char 
 	struct ews_patient patient = admit(&hidden, repo, home);
 
 	name_project(out, &patient);
-	if (repo && ews_repo_need_dir(repo, false) < 0 && ews_error_code() != EWS_ENOTFOUND)
+	if (repo && ews_repo_need_dir(repo) < 0 && ews_error_code() != EWS_ENOTFOUND)
 		(void)ews_checkup_error(out, "sessions");
 	ews_error_clear(); /* it has no sessions */
 	ews_doctor_system(out, &patient);

@@ -425,7 +425,7 @@ static int need_same(struct ews_repo *repo)
 {
 	int rc = ews_repo_refuse_anew(repo);
 
-	return rc < 0 ? rc : ews_repo_need_dir(repo, true);
+	return rc < 0 ? rc : ews_repo_make_dir(repo);
 }
 
 int ews_epoch_look(int64_t *out, struct ews_repo *repo)

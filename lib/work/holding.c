@@ -610,7 +610,7 @@ int ews_holding_take(struct ews_held *out, struct ews_repo *repo, const struct e
 	EWS_CLEANUP(taking)
 	struct taking taking = { .repo = repo, .opts = opts, .locks_fd = -1, .out = out, .ticket = EWS_LOCK_INIT };
 	uint64_t deadline_ms = ews_clock_monotonic_ms() + opts->wait_ms;
-	int rc = ews_repo_need_dir(repo, true);
+	int rc = ews_repo_make_dir(repo);
 
 	if (rc < 0)
 		return rc;

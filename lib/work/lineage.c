@@ -40,7 +40,7 @@ static void read_file(struct known *known, struct ews_repo *repo)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
-	if (ews_repo_need_dir(repo, false) < 0 || ews_file_read_own(&text, repo->dir_fd, LINEAGE_FILE, FILE_MAX) < 0)
+	if (ews_repo_need_dir(repo) < 0 || ews_file_read_own(&text, repo->dir_fd, LINEAGE_FILE, FILE_MAX) < 0)
 		ews_error_clear(); /* nothing has gone yet */
 	for (const char *line = text.ptr; *line;) {
 		size_t len = strcspn(line, "\n");

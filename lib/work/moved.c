@@ -631,7 +631,7 @@ static int follow_back(char **was, struct ews_strv *left, struct ews_repo *repo)
 int ews_moved_follow(char **was, struct ews_strv *left, struct ews_repo *repo)
 {
 	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;
-	int rc = ews_repo_need_dir(repo, false);
+	int rc = ews_repo_need_dir(repo);
 
 	if (rc == 0)
 		return follow_back(was, left, repo);

@@ -435,7 +435,7 @@ int ews_pending_drop(struct ews_strv *lost, struct ews_repo *repo, const char *n
 {
 	EWS_CLEANUP(dropping) struct dropping dropping = { EWS_STEP_INIT, EWS_STRV_INIT, false };
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	int rc = ews_repo_need_dir(repo, true);
+	int rc = ews_repo_make_dir(repo);
 
 	if (rc == 0)
 		rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "pending", EWS_LOCK_PROJECT_WAIT_MS);

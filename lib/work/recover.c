@@ -462,7 +462,7 @@ static int try_recover(struct ews_strv *done, struct ews_repo *repo, const char 
 
 int ews_recover(struct ews_strv *done, struct ews_repo *repo, const char *id, const struct ews_recover_opts *opts)
 {
-	int rc = ews_repo_need_dir(repo, false);
+	int rc = ews_repo_need_dir(repo);
 
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();

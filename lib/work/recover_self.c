@@ -94,7 +94,7 @@ int ews_recover_self(struct ews_strv *done, struct ews_repo *repo, const struct 
 {
 	EWS_CLEANUP(strv) struct ews_strv left = EWS_STRV_INIT;
 	EWS_CLEANUP(fd) int locks = -1;
-	int rc = ews_repo_need_dir(repo, false);
+	int rc = ews_repo_need_dir(repo);
 
 	if (rc == 0)
 		rc = locks = ews_dir_open_beneath(repo->dir_fd, EWS_LOCKS);

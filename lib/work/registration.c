@@ -215,7 +215,7 @@ static int take_out(struct ews_repo *repo, const struct entry *entry, uint64_t s
 	EWS_CLEANUP(free) char *kept = NULL;
 	EWS_CLEANUP(free) char *what = NULL;
 	struct ews_place place;
-	int rc = ews_repo_need_dir(repo, true);
+	int rc = ews_repo_make_dir(repo);
 
 	imagine(&session, repo, entry);
 	place = ews_session_place(&session);

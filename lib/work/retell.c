@@ -37,7 +37,7 @@ int ews_retell(struct ews_strv *busy, struct ews_repo *repo, const struct ews_tr
 	int rc = ews_tripwire_take(&after, repo);
 
 	if (rc == 0)
-		rc = ews_repo_need_dir(repo, false);
+		rc = ews_repo_need_dir(repo);
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
 		return 0;

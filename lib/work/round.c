@@ -430,7 +430,7 @@ int ews_round_start(struct ews_round_start_result *out, struct ews_repo *repo, c
 	int rc = check(repo, opts);
 
 	if (rc == 0)
-		rc = ews_repo_need_dir(repo, true);
+		rc = ews_repo_make_dir(repo);
 	if (rc == 0)
 		rc = lock_agent(&lock, repo, opts->team, opts->agent, "round start");
 	if (rc == 0)
@@ -584,7 +584,7 @@ int ews_round_end(struct ews_round_end_result *out, struct ews_repo *repo, const
 	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	const struct ews_round *round;
-	int rc = ews_repo_need_dir(repo, true);
+	int rc = ews_repo_make_dir(repo);
 
 	if (rc == 0)
 		rc = lock_agent(&lock, repo, team, agent, "round end");

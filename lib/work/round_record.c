@@ -89,7 +89,7 @@ static int list_names(struct ews_strv *out, int fd, const char *end)
 static int open_rounds(struct ews_repo *repo, const char *team)
 {
 	EWS_CLEANUP(free) char *rel = team ? ews_strfmt("rounds/%s", team) : ews_strdup("rounds");
-	int rc = ews_repo_need_dir(repo, false);
+	int rc = ews_repo_need_dir(repo);
 
 	return rc < 0 ? rc : ews_dir_open_own(repo->dir_fd, rel);
 }

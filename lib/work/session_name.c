@@ -65,7 +65,7 @@ int ews_session_ids(struct ews_strv *out, struct ews_repo *repo)
 	EWS_CLEANUP(fd) int fd = -1;
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n;
-	int rc = ews_repo_need_dir(repo, false);
+	int rc = ews_repo_need_dir(repo);
 
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();
@@ -125,7 +125,7 @@ static int ambiguous(const char *name, const struct ews_strv *ids)
 static bool is_id(struct ews_repo *repo, const char *name)
 {
 	EWS_CLEANUP(fd)
-	int fd = ews_repo_need_dir(repo, false) < 0 ? -1 : ews_dir_open_own(repo->dir_fd, "sessions");
+	int fd = ews_repo_need_dir(repo) < 0 ? -1 : ews_dir_open_own(repo->dir_fd, "sessions");
 	bool is = fd >= 0 && faccessat(fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 
 	ews_error_clear(); /* who lists them says it */
@@ -250,7 +250,7 @@ bool ews_session_is_implied(struct ews_repo *repo)
 static int resolve_trashed(char **out, struct ews_repo *repo)
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
-	int rc = ews_repo_need_dir(repo, false);
+	int rc = ews_repo_need_dir(repo);
 
 	if (rc == 0)
 		rc = ews_step_read(&step, repo->dir_fd, repo->trash_here);

@@ -83,7 +83,7 @@ int ews_session_open_id(struct ews_session *out, struct ews_repo *repo, const ch
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
 	bool has_state;
-	int rc = ews_repo_need_dir(repo, false);
+	int rc = ews_repo_need_dir(repo);
 
 	if (rc < 0)
 		return rc;

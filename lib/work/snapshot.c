@@ -264,7 +264,7 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 					      .without_index = true },
 				 .content = EWS_CONTENT_INIT,
 				 .group = EWS_SYNC_GROUP_INIT };
-	int rc = ews_repo_need_dir(repo, true);
+	int rc = ews_repo_make_dir(repo);
 
 	if (rc == 0)
 		rc = find_earlier(&taking);
@@ -294,7 +294,7 @@ int ews_snapshot_drop(struct ews_repo *repo, const struct ews_snapshot *const *s
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	int rc = ews_repo_need_dir(repo, true);
+	int rc = ews_repo_make_dir(repo);
 
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		if (ews_str_begins(snapshots[i]->ref, EWS_REF_SNAPSHOTS))

@@ -623,7 +623,7 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 	if (rc == 0 && !opts->force)
 		rc = ews_repo_refuse_home(repo->project);
 	if (rc == 0)
-		rc = ews_repo_need_dir(repo, true);
+		rc = ews_repo_make_dir(repo);
 	if (rc == 0)
 		rc = settle_place(repo, &twin.notes);
 	if (rc == 0)

@@ -56,7 +56,7 @@ static int read_steps(struct ews_steps *out, const struct ews_repo *repo, const 
 int ews_steps_list(struct ews_steps *out, struct ews_repo *repo, const char *session)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
-	int rc = ews_repo_need_dir(repo, false);
+	int rc = ews_repo_need_dir(repo);
 
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();

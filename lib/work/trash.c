@@ -610,7 +610,7 @@ int ews_trash_clean(struct ews_trash_result *out, struct ews_repo *repo, const s
 	};
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	EWS_CLEANUP(trash_count) struct ews_trash_count count = EWS_TRASH_COUNT_INIT;
-	int rc = ews_repo_need_dir(repo, false);
+	int rc = ews_repo_need_dir(repo);
 
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();

@@ -128,7 +128,7 @@ static int list_programs(struct ews_trust *out, const struct ews_repo *repo, con
 
 int ews_trust_look(struct ews_trust *out, struct ews_repo *repo, const struct ews_session *session)
 {
-	int rc = ews_error_if_passing(ews_repo_need_dir(repo, false)); /* it may have no sessions yet */
+	int rc = ews_error_if_passing(ews_repo_need_dir(repo)); /* it may have no sessions yet */
 
 	if (rc == 0)
 		rc = choose_place(out, repo, session);

@@ -543,7 +543,7 @@ struct ews_repo *fixture_make_small_project(const char *name)
 
 	fixture_shell("git init -q '%s' && cd '%s' && echo 1 >a && git add a && git commit -q -m 1", name, name);
 	repo = open_project(name);
-	cr_assert_eq(ews_repo_need_dir(repo, true), 0);
+	cr_assert_eq(ews_repo_make_dir(repo), 0);
 	return repo;
 }
 

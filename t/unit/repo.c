@@ -193,8 +193,8 @@ Test(repo, a_project_that_is_known_is_opened_by_its_top)
 
 	cr_assert_eq(ews_repo_open_at(&repo, top, home), 0, "%s", ews_error_message());
 	cr_assert_str_eq(repo->project, top);
-	cr_assert_eq(ews_repo_need_dir(repo, false), EWS_ENOTFOUND);
-	cr_assert_eq(ews_repo_need_dir(repo, true), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_repo_need_dir(repo), EWS_ENOTFOUND);
+	cr_assert_eq(ews_repo_make_dir(repo), 0, "%s", ews_error_message());
 	cr_assert_geq(repo->dir_fd, 0);
 	ews_repo_free(repo);
 	repo = NULL;

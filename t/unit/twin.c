@@ -45,7 +45,7 @@ static void assert_is_tree(const struct ews_entries *list, const char *what)
 static int choose(struct ews_twin *out, struct ews_repo *repo, const struct ews_twin_opts *opts)
 {
 	struct ews_batch *batch = ews_batch_new(repo->odb);
-	int rc = ews_repo_need_dir(repo, true);
+	int rc = ews_repo_make_dir(repo);
 
 	if (rc == 0)
 		rc = ews_twin_choose(out, repo, batch, opts);
