@@ -596,6 +596,15 @@ test_expect_success STRACE 'P4: what somebody writes between the look and the wr
 	test_grep "main.c.*changed meanwhile" out && test "$(tail -n 1 since/src/main.c)" = edit && git -C since ews revert here && git -C since ews end here
 '
 
+test_expect_success STRACE 'P4: what somebody commits or stages between the look and the write stays, and is named; what git refreshes does not' '
+	test_repo gits && git -C gits ews start --method in-place here && echo work >>gits/src/main.c && echo new >gits/zz-new &&
+	stopped_at zz-new "echo his >gits/his && git -C gits add his && git -C gits commit -qm his && git -C gits rev-parse HEAD >his" -C gits revert here && test_grep "Status: Not verified" out && test_grep "Differs: branch" out &&
+	git -C gits rev-parse HEAD >head && test_cmp his head && git -C gits ls-files --error-unmatch his && git -C gits ews revert here && git -C gits for-each-ref --contains "$(cat his)" refs/ews | grep . && git -C gits ews undo here &&
+	git -C gits rev-parse HEAD >head && test_cmp his head && git -C gits ews revert here && echo new >gits/zz-new && stopped_at zz-new "touch gits/src/main.c && git -C gits update-index --refresh" -C gits revert here && test_grep "Status: Verified" out &&
+	git -C gits ews end here && start_ws gits agent && echo new >"${ws:?}/zz-new" && stopped_at zz-new "echo staged >\"\${ws:?}/his\" && git -C \"\${ws:?}\" add his && rm \"\${ws:?}/his\"" -C gits revert agent &&
+	test_grep "Differs: index" out && test "$(git -C "${ws:?}" show :his)" = staged && git -C gits ews revert agent && git -C gits ews undo agent && test "$(git -C "${ws:?}" show :his)" = staged
+'
+
 test_expect_success STRACE 'P4: it stays, too, where size and time are those that were seen, or it is one long write that goes on; a mode or a name is no edit' '
 	test_repo kept && start_ws kept late && mine() { printf "MINE!\n" >"${ws:?}/$1" && touch -d "2001-02-03 04:05:06" "${ws:?}/$1"; } && for f in run.sh one; do printf "agent\n" >"${ws:?}/$f" && touch -d "2001-02-03 04:05:06" "${ws:?}/$f" || return 1; done &&
 	ln "${ws:?}/one" "${ws:?}/two" && ln -s agent "${ws:?}/link-1" && ln -P "${ws:?}/link-1" "${ws:?}/link-2" && echo closed >"${ws:?}/closed" && touch -d "2001-02-03 04:05:06" "${ws:?}/closed" && echo new >"${ws:?}/zz-new" && stopped_at zz-new "mine run.sh && mine one && chmod 0 \"\${ws:?}/closed\"" -C kept revert late &&

@@ -556,6 +556,17 @@ void ews_gitstate_list_strange(struct ews_strv *out, const struct ews_gitstate *
 	list_other(out, &now->left, &state->left);
 }
 
+bool ews_gitstate_has_same_files(const struct ews_gitstate *a, const struct ews_gitstate *b)
+{
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+
+	list_other(&names, &a->files, &b->files);
+	list_other(&names, &b->files, &a->files);
+	list_other(&names, &a->left, &b->left);
+	list_other(&names, &b->left, &a->left);
+	return !names.n;
+}
+
 void ews_gitstate_differences(struct ews_strv *out, const struct ews_gitstate *a, const struct ews_gitstate *b)
 {
 	list_other(out, &a->files, &b->files);

@@ -117,6 +117,9 @@ int ews_gitstate_write(const struct ews_gitstate *state, int git_fd, int keep_fd
 /* Add the files, which the index is none of, and what is left to a digest. */
 void ews_gitstate_hash_files(struct ews_hash *hash, const struct ews_gitstate *state);
 
+/* Are the files, which the index is none of, and what is left the same in both? */
+bool ews_gitstate_has_same_files(const struct ews_gitstate *a, const struct ews_gitstate *b);
+
 /* The names of what differs of `b` from `a`, "index" among them; of the index the mtime counts too, which that of `b` may have cut. */
 void ews_gitstate_differences(struct ews_strv *out, const struct ews_gitstate *a, const struct ews_gitstate *b);
 

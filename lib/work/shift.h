@@ -40,6 +40,7 @@ struct ews_shift {
 	struct ews_strv exact;
 	bool is_fresh; /* something that was built is gone: what is rewritten must look new to make */
 	bool has_git_change;
+	bool index_is_lent; /* git's index that is there is the one that is wanted, and the target holds it for both */
 	bool brings_back; /* something of git's state was put away, or moved, and comes back when the step turns */
 	bool can_settle; /* nothing is asked for but the base, as it was */
 	bool is_settled; /* and it is known that it is there; then nothing was read of it but its hash */
@@ -154,6 +155,8 @@ int ews_shift_refuse_blocked(struct ews_transition_result *out, struct ews_shift
  * stands on, stays and is named.
  */
 int ews_shift_plan_branches(struct ews_transition_result *out, struct ews_shift *shift);
+/* In place: is the branch that HEAD was on elsewhere than it was when the present state was kept? 1 or 0; fails as above. */
+int ews_shift_head_has_moved(const struct ews_shift *shift);
 /* Put back what is written down of such branches, and the one that HEAD is to be on. */
 int ews_shift_restore_branches(const struct ews_shift *shift);
 /* Say in the step which commit it makes, or made (`after` none: not yet), on which branch. */

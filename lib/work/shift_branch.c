@@ -415,6 +415,26 @@ static int move_branches(const struct ews_shift *shift)
 	return rc;
 }
 
+/* Is the branch that HEAD was on, which is at `now`, no longer where it was when the present state was kept? */
+static bool has_moved(const struct ews_shift *shift, const struct ews_oid *now)
+{
+	return !shift->before.is_head_damaged && !ews_oid_is_none(now) && !ews_oid_equal(now, &shift->before.head);
+}
+
+int ews_shift_head_has_moved(const struct ews_shift *shift)
+{
+	EWS_CLEANUP(free) char *name = ews_shift_is_in_project(shift) ? ews_head_branch(&shift->now.git) : NULL;
+	EWS_CLEANUP(free) char *last = NULL;
+	struct ews_oid now = EWS_OID_NONE;
+	int rc = 0;
+
+	if (!name)
+		return 0;
+	rc = ews_odb_ref_follow(&now, &last, shift->repo->odb, name);
+	rc = rc < 0 ? ews_error_if_passing(rc) : 0;
+	return rc < 0 ? rc : has_moved(shift, &now);
+}
+
 /* A branch that leads nowhere can't be moved: what says so goes, and what is packed holds again. 1: that is where it has to be. */
 static int clear_branch(struct ews_oid *now, const struct ews_shift *shift, const char *branch)
 {
@@ -445,6 +465,9 @@ static int restore_branch(const struct ews_shift *shift)
 
 	if (rc <= 0)
 		return rc;
+	/* Who has committed at this very moment keeps his commit, and the proof names the branch. */
+	if (is_headed(shift, branch) && has_moved(shift, &now))
+		return 0;
 	if (shift->opts->is_retry)
 		ews_litter_sweep_ref(shift->repo->odb, branch);
 	return move_to_head(shift, branch, &now) < 0 ? ews_error_wrap("cannot put '%s' back", branch) : 0;

@@ -5,6 +5,7 @@
  */
 #include "work/shift.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -247,26 +248,54 @@ static int write_root(struct ews_transition_result *out, const struct ews_shift 
 							    : 0;
 }
 
-int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shift, int root_fd)
+/* Is the index that `admin_fd` has another than the one that was kept? Of one that git has refreshed nothing is lost. */
+static int index_changed_since(const struct ews_shift *shift, int admin_fd)
+{
+	const struct ews_gitstate *kept = shift->index_is_lent ? &shift->target.git : &shift->now.git;
+	EWS_CLEANUP(gitstate) struct ews_gitstate since = EWS_GITSTATE_INIT;
+	struct stat st;
+	int rc;
+
+	if (fstatat(admin_fd, "index", &st, AT_SYMLINK_NOFOLLOW) == 0 && ews_gitstate_may_have_index(kept, &st))
+		return 0;
+	rc = ews_gitstate_read_index(&since, admin_fd);
+	if (rc < 0)
+		return rc;
+	return (since.has_index || kept->has_index) && !is_index_alike(kept, &since, ews_odb_algo(shift->repo->odb));
+}
+
+/*
+ * Did somebody stage, commit or begin something since the present state was kept? Then git's state is his, as a file is that he
+ * writes meanwhile. What can't be opened, or was put away, is made anew. Returns 1 or 0; below zero: nobody can tell.
+ */
+static int has_changed_since(const struct ews_shift *shift)
+{
+	EWS_CLEANUP(fd) int admin = ews_session_open_admin(shift->session);
+	EWS_CLEANUP(gitstate) struct ews_gitstate since = EWS_GITSTATE_INIT;
+	int rc;
+
+	if (admin < 0 || shift->lacks_objects || ews_shift_is_away(shift, EWS_GITFILE)) {
+		ews_error_clear();
+		return 0;
+	}
+	rc = ews_gitstate_read_files(&since, admin);
+	if (rc < 0)
+		return rc;
+	if (!ews_gitstate_has_same_files(&shift->now.git, &since))
+		return 1;
+	rc = index_changed_since(shift, admin);
+	return rc != 0 ? rc : ews_shift_head_has_moved(shift);
+}
+
+static int write_state(struct ews_transition_result *out, struct ews_shift *shift, int admin)
 {
 	struct ews_session *session = shift->session;
 	EWS_CLEANUP(free) char *away = kept_name(shift, false);
-	EWS_CLEANUP(fd) int admin = -1;
 	EWS_CLEANUP(fd) int keep = -1;
 	struct ews_sharing sharing = EWS_SHARING_NONE;
-	struct ews_place place;
+	struct ews_place place = ews_session_place(session);
 	int rc;
 
-	rc = write_root(out, shift, root_fd);
-	if (rc < 0 || !ews_shift_moves_git(shift))
-		return rc;
-	place = ews_session_place(session);
-	rc = session->method->repair(&place, root_fd, &shift->target.git);
-	if (rc < 0)
-		return rc;
-	admin = session->method->open_git(&place, root_fd);
-	if (admin < 0)
-		return admin;
 	if (ews_shift_name_strange(out, shift, admin)) {
 		keep = session->method->open_kept(&place, away, true);
 		if (keep < 0)
@@ -276,8 +305,30 @@ int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shi
 	if (!session->method->owns_objects)
 		sharing = ews_odb_sharing(session->repo->odb);
 	rc = ews_gitstate_write(&shift->target.git, admin, keep, sharing);
-	if (rc == 0)
-		rc = ews_shift_restore_branches(shift);
+	return rc < 0 ? rc : ews_shift_restore_branches(shift);
+}
+
+int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shift, int root_fd)
+{
+	EWS_CLEANUP(fd) int admin = -1;
+	struct ews_place place;
+	int changed;
+	int rc = write_root(out, shift, root_fd);
+
+	if (rc < 0 || !ews_shift_moves_git(shift))
+		return rc;
+	changed = has_changed_since(shift);
+	if (changed < 0)
+		return changed;
+	place = ews_session_place(shift->session);
+	rc = shift->session->method->repair(&place, root_fd, &shift->target.git);
+	if (rc < 0)
+		return rc;
+	admin = shift->session->method->open_git(&place, root_fd);
+	if (admin < 0)
+		return admin;
+	/* Of what is left to its owner the proof says that it is not as it should be. */
+	rc = changed ? 0 : write_state(out, shift, admin);
 	return rc < 0 ? rc : bring_back(shift, admin);
 }
 

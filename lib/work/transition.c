@@ -537,16 +537,16 @@ static bool lend_index(struct ews_content *to, struct ews_gitstate *from)
 static int carry_out(struct ews_transition_result *out, struct ews_shift *shift, int root)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
-	bool has_lent = ews_shift_moves_git(shift) && lend_index(&shift->now, &shift->target.git);
 	bool has_begun = shift->opts->is_retry;
 	struct ews_ahead ahead;
 	int rc;
 
+	shift->index_is_lent = ews_shift_moves_git(shift) && lend_index(&shift->now, &shift->target.git);
 	ews_ahead_begin(&ahead, shift->repo->odb, &shift->changes);
 	rc = ews_shift_keep_lost(shift, root);
 	if (rc == 0)
 		rc = keep_now(out, shift, &group);
-	if (has_lent) {
+	if (shift->index_is_lent) {
 		shift->target.git.index = shift->now.git.index;
 		shift->now.git.index = (struct ews_buf)EWS_BUF_INIT;
 	}
