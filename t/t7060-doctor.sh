@@ -232,7 +232,7 @@ test_expect_success 'P9: what is shown to be copied runs nothing that a name say
 
 test_expect_success 'P8: what is advised of a session whose record makes no sense lets go of it, and loses nothing' '
 	for method in worktree snapshot; do
-		test_repo torn-$method && start_ws torn-$method torn --method $method && echo work >"${ws:?}/mine" && record=${HOME:?}/.superqode/working/torn-$method/sessions/torn && cp "${record:?}/state.json" kept.json && for text in "" "{}"; do
+		test_repo torn-$method && start_ws torn-$method torn --method $method && echo work >"${ws:?}/mine" && record=${HOME:?}/.superqode/working/torn-${method:?}/sessions/torn && cp "${record:?}/state.json" kept.json && for text in "" "{}"; do
 			printf %s "$text" >"${record:?}/state.json" && for at in torn-$method "$ws"; do
 				for verb in "end torn" "end --force torn" "diff torn"; do test_must_fail git -C "$at" ews $verb 2>err && test_grep "^hint: move its record, .*sessions/torn.*, away; then .git ews doctor. in its project says what to do" err || return 1; done
 			done && test_must_fail git -C torn-$method ews recover torn 2>err && test_grep "^warning: session .torn.: .*; .git ews doctor. says what to do" err && git -C torn-$method ews status torn >out && git -C torn-$method ews status >>out &&
