@@ -153,7 +153,8 @@ int ews_render_apply(struct ews_cmd_ctx *ctx, const struct ews_apply_result *res
 	for (i = 0; i < result->stale.n; i++)
 		ews_cmd_note(ctx, "stale: %s", result->stale.items[i]);
 	if (result->is_commit_unknown)
-		ews_cmd_warn(ctx, "others committed at the same time: 'git ews undo' leaves the branch where it is");
+		ews_cmd_warn(ctx,
+			     "which commit was made can't be told: 'git ews undo' leaves the branch where it is");
 	if (result->is_refused)
 		return refuse(ctx, result);
 	rc = ctx->json ? show_json(ctx, result, check) : show_text(ctx, result, check);

@@ -71,8 +71,10 @@ int ews_reflog_find(struct ews_oid *from, struct ews_oid *to, struct ews_odb *od
 		next.to = move.to;
 		goes_back = goes_back || ews_oid_equal(&move.from, since) || ews_oid_equal(&move.to, since);
 	}
-	if (ews_odb_ref_read(&now, odb, name) < 0)
-		ews_error_clear();
+	rc = ews_odb_ref_read(&now, odb, name);
+	rc = rc < 0 ? ews_error_if_passing(rc) : 0;
+	if (rc < 0)
+		return rc;
 	if (next.is_there && ews_oid_equal(&next.to, &now))
 		found = next;
 	if (found.is_there) {

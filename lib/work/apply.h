@@ -59,7 +59,7 @@ struct ews_apply_result {
 	bool is_of_unknown; /* refused as nobody knows what the patch was made from, by way of which it would be merged */
 	struct ews_strv stale; /* of which sessions the project has gone on since they started, and how: sentences */
 	char *commit; /* the id of the commit that was made; else NULL */
-	bool is_commit_unknown; /* it was made, and nobody can tell it from others': undo leaves the branch alone */
+	bool is_commit_unknown; /* it was made, and nobody can tell which it is: undo leaves the branch alone */
 	char *undo; /* the step's id; NULL when nothing was changed */
 };
 

@@ -513,19 +513,22 @@ int ews_shift_complete_commit(struct ews_repo *repo, struct ews_step *step)
 {
 	EWS_CLEANUP(free) char *branch = NULL;
 	struct ews_oid before, after, now = EWS_OID_NONE;
-	int rc = read_move(&branch, &before, &after, step->commit);
+	int made, rc = read_move(&branch, &before, &after, step->commit);
 
 	if (rc < 0 || !ews_oid_is_none(&after))
 		return rc < 0 ? rc : 1;
-	rc = find_made(&before, &after, step, branch, repo);
-	if (rc == 0)
-		return 0;
-	if (ews_odb_ref_read(&now, repo->odb, branch) < 0 || rc < 0)
-		ews_error_clear();
+	made = find_made(&before, &after, step, branch, repo);
+	rc = made < 0 ? ews_error_if_passing(made) : made;
+	if (made == 0 || rc < 0)
+		return rc;
+	rc = ews_odb_ref_read(&now, repo->odb, branch);
+	rc = rc < 0 ? ews_error_if_passing(rc) : 0;
+	if (rc < 0)
+		return rc;
 	/* Its user may have taken it back himself. */
 	if (ews_oid_equal(&now, &before))
 		return 0;
-	if (rc == 1 && ews_oid_equal(&now, &after))
+	if (made == 1 && ews_oid_equal(&now, &after))
 		ews_shift_set_commit(step, branch, &before, &after);
 	else
 		ews_shift_leave_branch(step);
@@ -552,12 +555,16 @@ static int find_commit(struct move *out, const struct ews_shift *shift)
 		out->branch = NULL;
 		return 0;
 	}
-	if (ews_odb_ref_read(&out->now, shift->repo->odb, out->branch) < 0)
-		ews_error_clear();
+	rc = made < 0 ? ews_error_if_passing(made) : 0;
+	if (rc == 0)
+		rc = ews_odb_ref_read(&out->now, shift->repo->odb, out->branch);
+	if (rc < 0 && ews_error_if_passing(rc) < 0)
+		return rc;
 	out->from = back ? after : before;
 	out->to = back ? before : after;
 	rc = ews_stage_branch(&head, &tip, shift->repo);
-	ews_error_clear();
+	if (rc < 0 && ews_error_if_passing(rc) < 0)
+		return rc;
 	if (made == 1 && rc == 0 && !strcmp(head, out->branch) &&
 	    (ews_oid_equal(&out->now, &out->to) || ews_oid_equal(&out->now, &out->from)))
 		return 0;

@@ -524,7 +524,10 @@ int ews_stage_branch(char **branch, struct ews_oid *commit, struct ews_repo *rep
 		return EWS_EUSAGE;
 	}
 	*commit = (struct ews_oid)EWS_OID_NONE;
-	if (ews_odb_ref_read(commit, repo->odb, name) < 0)
+	rc = ews_odb_ref_read(commit, repo->odb, name);
+	if (rc < 0 && rc != EWS_ENOTFOUND)
+		return rc;
+	if (rc < 0)
 		ews_error_clear(); /* unborn */
 	*branch = ews_steal(&name);
 	return 0;
