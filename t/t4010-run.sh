@@ -122,6 +122,12 @@ test_expect_success 'each living session has ports of its own' '
 	test "$(cat out)" = "$one" && git -C p ews end two
 '
 
+test_expect_success 'P8: likewise where another one cannot be looked at just now' '
+	run_in p --keep --new=seen -- sh -c "echo \$EWS_PORT_BASE" && seen=$(cat out) && n=1 && code=0 && while test $code != 199; do
+		code=0 && { test_unread EIO $n "/sessions/seen(/state.json)?$" -C p run -- sh -c "echo \$EWS_PORT_BASE" >out 2>err || code=$?; } && test "$(cat out)" != "$seen" && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
+	done && test $n -gt 3 && git -C p ews end seen
+'
+
 test_expect_success 'it runs where the caller stands' '
 	(cd p/src && git ews run --keep --new=sub -- pwd) >out && git -C p ews path sub >path && take_ws path &&
 	test "$(cat out)" = "${ws:?}/src" && (cd "${ws:?}/src" && git ews run sub -- pwd) >out && test "$(cat out)" = "${ws:?}/src" &&

@@ -24,16 +24,15 @@
 #define EACH 100
 #define N_RANGES ((LAST - FIRST) / EACH + 1)
 
-/* Is the session in the directory `dir` alive, and does it say that the ports from `base` on are its? */
+/* Is the session in the directory `dir` alive, and does it say that the ports from `base` on are its? What can't be read may be so. */
 static bool holds(const char *dir, unsigned base)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
-	bool is_held = fd >= 0 && ews_state_read(&state, fd) == 0 && state.state != EWS_STATE_ENDED &&
-		       state.port_base == base;
+	int rc = fd < 0 ? fd : ews_state_read(&state, fd);
 
 	ews_error_clear();
-	return is_held;
+	return rc == 0 ? state.state != EWS_STATE_ENDED && state.port_base == base : rc != EWS_ENOTFOUND;
 }
 
 /* What is given away: lines that still hold, and the numbers alone. */
