@@ -62,6 +62,12 @@ test_expect_success 'P4: the paths that apply touches are kept first, in trash' 
 	test "$(git -C p cat-file -p "refs/ews/trash/$kept:crlf" | wc -c)" = 17 && git -C p ews undo
 '
 
+test_expect_success 'P8: what apply comes to is as large as any other snapshot of the same files' '
+	test_repo sized && start_ws sized s && echo more >>"${ws:?}/run.sh" && git -C sized ews apply s && git -C sized ews snapshot create s && for ref in $(git -C sized for-each-ref --format="%(refname)" refs/ews); do
+		git -C sized cat-file commit $ref | sed -n "s/^Ews-\(Hash\|Files\|Bytes\): //p" | tr "\n" " " && echo || return 1
+	done | sort >sizes && uniq sizes >one && sed "s/ /\n/g" sizes | grep "^sha256:\|^[0-9a-f]\{64\}" | sort -u >hashes && test -s hashes && test_line_count = "$(wc -l <hashes)" one && test "$(wc -l <sizes)" -gt "$(wc -l <one)"
+'
+
 test_expect_success 'a patch, from a file, from standard input, and of the same bytes' '
 	git -C p ews diff work >all.patch 2>err && (cd p && git ews apply ../all.patch && git ews undo && git ews apply - <../all.patch) &&
 	(cd p && git ls-files -s -o -c --full-name | wc -l) >n && cmp p/crlf "${all:?}/crlf" && cmp p/binary "${all:?}/binary" &&

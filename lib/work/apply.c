@@ -548,12 +548,7 @@ static int make_content(struct plan *plan, struct ews_entries *entries)
 	content->scan.entries = *entries;
 	*entries = (struct ews_entries)EWS_ENTRIES_INIT;
 	content->scan.root_fd = -1;
-	for (size_t i = 0; i < content->scan.entries.n; i++) {
-		const struct ews_entry *entry = &content->scan.entries.items[i];
-
-		content->scan.n_files += entry->type == EWS_ENTRY_FILE || entry->type == EWS_ENTRY_LINK;
-		content->scan.size_bytes += entry->type == EWS_ENTRY_FILE ? entry->size : 0;
-	}
+	ews_scan_count(&content->scan);
 	ews_skips_add_all(&content->scan.skips, &now->scan.skips);
 	content->root_mode = now->root_mode;
 	content->has_root_owner = now->has_root_owner;

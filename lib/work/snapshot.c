@@ -91,10 +91,6 @@ static int take_over(struct ews_content *content, struct ews_repo *repo, const s
 		if (ews_path_is_inside_any(entry->path, only) || ews_entries_find(&there, entry->path))
 			continue;
 		ews_entries_add_copy(&scan->entries, entry);
-		if (entry->type == EWS_ENTRY_FILE || entry->type == EWS_ENTRY_LINK) {
-			scan->n_files++;
-			scan->size_bytes += entry->size;
-		}
 	}
 	for (size_t i = 0; i < old.scan.skips.n; i++) {
 		const struct ews_skip *skip = &old.scan.skips.items[i];
@@ -103,6 +99,7 @@ static int take_over(struct ews_content *content, struct ews_repo *repo, const s
 			ews_skips_add(&scan->skips, skip->path, skip->reason, skip->size);
 	}
 	ews_entries_sort(&scan->entries);
+	ews_scan_count(scan);
 	ews_hardlinks_take_over(&scan->entries, &old.scan.entries, only);
 	ews_skips_sort(&scan->skips);
 	ews_manifest_hash(content->hash, &scan->entries);

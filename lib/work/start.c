@@ -152,14 +152,6 @@ static void set_index(struct ews_twin *twin, const struct ews_repo *repo, int wo
 	git->index_mtime_ns = (uint32_t)now.tv_nsec;
 }
 
-static void count_bytes(struct ews_scan *scan)
-{
-	scan->size_bytes = 0;
-	for (size_t i = 0; i < scan->entries.n; i++)
-		if (scan->entries.items[i].type == EWS_ENTRY_FILE || scan->entries.items[i].type == EWS_ENTRY_LINK)
-			scan->size_bytes += scan->entries.items[i].size;
-}
-
 /* `first` is the base, whose ref is left to `group`; what is in the result is the snapshot that the workspace begins with. */
 static int keep_base(struct ews_snapshot *first, const struct starting *starting, struct ews_sync_group *group)
 {
@@ -202,7 +194,7 @@ static int describe_one(size_t i, unsigned worker, void *payload)
 
 	(void)worker;
 	if (i == 0) {
-		count_bytes(&content->scan);
+		ews_scan_count(&content->scan);
 		ews_hardlinks_find(&content->scan.entries);
 		ews_manifest_hash(content->hash, &content->scan.entries);
 	} else if (!what->repo->is_plain) {

@@ -705,11 +705,9 @@ static void mark_excluded(struct ews_index *index, const struct ews_skips *skips
 /* A nested repository's content is in no twin: a submodule stays as git has it, an empty directory with a commit's id. */
 static void settle_entries(struct ews_scan *scan, bool skip_nested)
 {
-	scan->n_files = 0;
 	for (size_t i = 0; i < scan->entries.n; i++) {
 		struct ews_entry *entry = &scan->entries.items[i];
 
-		scan->n_files += entry->type == EWS_ENTRY_FILE || entry->type == EWS_ENTRY_LINK;
 		if (entry->type == EWS_ENTRY_GITLINK && (skip_nested || ews_oid_is_none(&entry->oid))) {
 			entry->type = EWS_ENTRY_DIR;
 			entry->oid = (struct ews_oid)EWS_OID_NONE;
