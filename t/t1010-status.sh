@@ -102,7 +102,8 @@ test_expect_success 'a rewritten .git file is tampering: named, and not followed
 
 test_expect_success '--log prints what happened, JSON lines' '
 	git -C p ews revert three >out && git -C p ews status --log --json three >out && test_line_count -ge 1 out &&
-	while read -r line; do printf "%s\n" "$line" >line && test_json line || return 1; done <out && grep revert out
+	while read -r line; do printf "%s\n" "$line" >line && test_json line && test_json line .session_id three && test_json line .project "$PWD/p" || return 1; done <out && grep revert out &&
+	git -C p ews status --log --json one three >both && git -C p ews status --log --json one >of-one && cat of-one out >want && sort want >want.sorted && sort both | test_cmp want.sorted - && test_line_count -ge 1 of-one
 '
 
 test_expect_success 'options that do not exist, and names that mean nothing' '

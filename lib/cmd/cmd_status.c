@@ -23,6 +23,7 @@
 #include "store/astray.h"
 #include "store/config_user.h"
 #include "work/session_log.h"
+#include "work/session_project.h"
 
 #define LOG_BYTES_MAX (16 * EWS_MIB)
 
@@ -101,6 +102,23 @@ static void add_log_line(struct ews_buf *out, const char *id, const char *line, 
 	ews_buf_addc(out, '\n');
 }
 
+/* The same in JSON: it is known of a line in its own log whose it is, and not in the many of all sessions. */
+static void add_log_json(struct ews_buf *out, const struct ews_session *session, const char *line, size_t len)
+{
+	EWS_CLEANUP(json) cJSON *object = NULL;
+	EWS_CLEANUP(free) char *top = ews_session_top(session);
+
+	if (ews_json_parse(&object, line, len) < 0 || !cJSON_IsObject(object)) {
+		ews_error_clear();
+		ews_buf_add(out, line, len);
+		ews_buf_addc(out, '\n');
+		return;
+	}
+	ews_json_add_bytes(object, "session_id", session->state.id);
+	ews_json_add_path(object, "project", top);
+	ews_json_print(out, object, false);
+}
+
 static int show_log(struct ews_cmd_ctx *ctx, const struct ews_session_view *view)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
@@ -118,13 +136,12 @@ static int show_log(struct ews_cmd_ctx *ctx, const struct ews_session_view *view
 		rc = ews_session_log_add_said(&text, &view->session);
 	if (rc < 0)
 		return rc;
-	if (ctx->json) {
-		ews_buf_add(&ctx->out, text.ptr, text.len);
-		return 0;
-	}
 	for (line = text.ptr; *line; line = *end ? end + 1 : end) {
 		end = line + strcspn(line, "\n");
-		add_log_line(&ctx->out, view->id, line, (size_t)(end - line));
+		if (ctx->json)
+			add_log_json(&ctx->out, &view->session, line, (size_t)(end - line));
+		else
+			add_log_line(&ctx->out, view->id, line, (size_t)(end - line));
 	}
 	return 0;
 }
