@@ -106,6 +106,11 @@ test_expect_success '--log prints what happened, JSON lines' '
 	git -C p ews status --log --json one three >both && git -C p ews status --log --json one >of-one && cat of-one out >want && sort want >want.sorted && sort both | test_cmp want.sorted - && test_line_count -ge 1 of-one
 '
 
+test_expect_success 'the age of an ended session is what it is in the table: how long ago it began' '
+	test_repo aged && git -C aged ews start a && git -C aged ews end a && record=${HOME:?}/.superqode/working/aged/sessions/a/state.json && now=$(date +%s) && sed -i "s/\(\"created\":[^0-9]*\)[0-9]*/\1$((now - 7300))/;s/\(\"ended\":[^0-9]*\)[0-9]*/\1$((now - 7200))/" "${record:?}" &&
+	git -C aged ews list --ended >out && test_grep "2 hours" out && git -C aged ews list --ended --format "%(age_ms)" >out && test "$(cat out)" -ge 7300000
+'
+
 test_expect_success 'options that do not exist, and names that mean nothing' '
 	test_expect_code 129 git -C p ews status --nonsense 2>err && test_expect_code 129 git -C p ews path one two 2>err &&
 	for verb in status list; do test_expect_code 129 git -C p ews $verb --all --format "%(nosuch)" 2>err && test_grep "^hint: fields are session_id, .* lock, " err || return 1; done &&

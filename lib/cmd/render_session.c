@@ -102,13 +102,12 @@ static void add_open(cJSON *object, const struct ews_session_view *view)
 {
 	const struct ews_state *state = &view->session.state;
 	EWS_CLEANUP(free) char *top = ews_session_top(&view->session);
-	int64_t until_s = state->ended_s ? state->ended_s : ews_clock_now();
 
 	ews_json_add_path(object, "project", top);
 	ews_json_add_path(object, "path", state->workspace);
 	ews_render_string(object, "method", ews_render_method(state->method));
 	ews_render_time(object, "created_at", state->created_s);
-	ews_json_add_int(object, "age_ms", (until_s - state->created_s) * 1000);
+	ews_json_add_int(object, "age_ms", (ews_clock_now() - state->created_s) * 1000);
 	if (state->ended_s)
 		ews_render_time(object, "ended_at", state->ended_s);
 	add_owner(object, state);
