@@ -301,6 +301,15 @@ test_expect_success 'P6: of the index an old session may know the bytes alone, w
 	git -C p tag -d after && git -C p update-index --index-version 2
 '
 
+test_expect_success 'inside of a run what only tells may pass, and what is advised instead of the rest works' '
+	test_repo told && start_ws told k && git -C told ews artifact add --type log src/log >out && for line in help "start -h" "snapshot drop -h" "lock acquire -h" doctor "artifact list" "suggestions list" "doctor --json"; do
+		case $line in *-h) code=129 ;; *) code=0 ;; esac && test_expect_code $code run_in told -q k -- git ews $line && test_must_be_empty err || { echo >&2 "$line"; return 1; }
+	done && for line in revert "clean --now" "apply --check" "doctor --fix" "artifact add --type log x" "end -h x" "start x -h" "help end" "end --help" "r\$x -h"; do
+		test_expect_code 126 run_in told -q k -- git ews $line && test_grep ! "no known option" err && test_grep "^git ews: blocked: " err && sed -n "s/.*; use: .git ews \([a-z]*\). .*/\1/p" err >told.verb &&
+		case $line in revert | "clean --now") test_expect_code 0 run_in told -q k -- git ews "$(cat told.verb)" ;; *help*) test_grep "Manual pages" err ;; esac || { echo >&2 "$line"; return 1; }
+	done && git -C told ews end k
+'
+
 test_expect_success LANDLOCK 'a verb that is refused inside says why' '
 	test_expect_code 128 run_in p -- "$(command -v git-ews)" start inside && test_grep "^hint: inside .git ews run. one may look" err
 '

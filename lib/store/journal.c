@@ -84,8 +84,12 @@ static int list_ending(struct ews_strv *out, int fd, const char *ending)
 
 int ews_step_list(struct ews_strv *out, int repo_fd)
 {
-	EWS_CLEANUP(fd) int fd = open_steps(repo_fd);
+	EWS_CLEANUP(fd) int fd = ews_dir_open_own(repo_fd, STEPS_DIR);
 
+	if (fd == EWS_ENOTFOUND) {
+		ews_error_clear(); /* there was none yet; a look makes nothing */
+		return 0;
+	}
 	return fd < 0 ? fd : list_ending(out, fd, ".json");
 }
 

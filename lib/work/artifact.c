@@ -276,10 +276,12 @@ int ews_artifact_list(struct ews_artifacts *out, struct ews_artifact_news *news,
 	rc = ews_artifact_registry_open(&registry, repo, news);
 	if (rc == EWS_EUNSUPPORTED)
 		return rc;
-	if (rc < 0) {
+	if (rc < 0 && ews_error_errno() == EACCES)
+		ews_error_clear(); /* as inside of 'git ews run': one may look, and that is all that is asked */
+	else if (rc < 0)
 		ews_artifact_news_warn(registry.news);
+	if (rc < 0)
 		return list_only(out, repo);
-	}
 	*out = registry.list;
 	out->place = ews_steal(&registry.place.path);
 	registry.list = (struct ews_artifacts)EWS_ARTIFACTS_INIT;

@@ -396,10 +396,17 @@ static void check_words(struct ews_guard_verdict *out, const struct reading *r)
 				"git %s takes no more than %c words in this form", r->row->name, most);
 }
 
+/* Is it a verb of ours that the table does not have? Of what writes anyhow the options need not be known. */
+static bool is_unlisted_verb(const struct reading *r)
+{
+	return (r->row->flags & EWS_GUARD_VERBS) && ews_str_begins(r->row->name, "ews") &&
+	       r->words > (r->row->words > 0 ? (size_t)r->row->words : 0);
+}
+
 /* Read what follows the command at `r->verb`, and judge. */
 static void judge_command(struct ews_guard_verdict *out, struct reading *r)
 {
-	while (*r->at && r->row->options && !(r->row->flags & EWS_GUARD_LOOSE))
+	while (*r->at && r->row->options && !(r->row->flags & EWS_GUARD_LOOSE) && !is_unlisted_verb(r))
 		read_argument(out, r);
 	if (r->row->flags & EWS_GUARD_LOOSE)
 		read_loosely(out, r);
@@ -520,6 +527,34 @@ static void read_globals(struct globals *g, const struct ews_guard_rules *rules,
 	}
 }
 
+static bool is_plain_word(const char *word)
+{
+	return word && *word != '-' && *word && !word[strspn(word, "abcdefghijklmnopqrstuvwxyz-")];
+}
+
+/* "-h" alone, or behind a verb of ours, and behind the second one of those that have such: it prints the usage, and nothing else. */
+static bool asks_for_usage(const struct reading *r)
+{
+	char *const *at = r->at;
+	bool is_ours = !strcmp(r->row->name, "ews") && !r->git->has_tail;
+	const struct ews_guard_row *verb = NULL;
+
+	if (is_ours && is_plain_word(*at)) {
+		verb = ews_guard_row_find("ews", *at);
+		at++;
+	}
+	if (verb && verb->words == EWS_GUARD_NEEDS_VERB && is_plain_word(*at))
+		at++;
+	return *at && !strcmp(*at, "-h") && !at[1];
+}
+
+/* Does it open a page of the manual? A verb of ours does with that, too. */
+static bool opens_manual(const struct reading *r)
+{
+	return *r->at && (!strcmp(*r->at, "--help") || (!strcmp(r->row->name, "ews") && **r->at != '-' &&
+							r->at[1] && !strcmp(r->at[1], "--help")));
+}
+
 /* Read `git`, judge, and leave in `r` what was read. */
 static void judge(struct ews_guard_verdict *out, struct reading *r)
 {
@@ -537,10 +572,10 @@ static void judge(struct ews_guard_verdict *out, struct reading *r)
 			ews_guard_block(out, EWS_GUARD_UNKNOWN, "`git help -a` lists what git has",
 					"'git %s' is no command that is known here, and an alias may do anything",
 					name);
-		else if (r->at[0] && !strcmp(r->at[0], "--help"))
+		else if (opens_manual(r))
 			ews_guard_block(out, EWS_GUARD_UNKNOWN, "`git <command> -h` prints the options",
 					"Manual pages are shown by programs that settings may name");
-		else if (!r->at[0] || r->at[1] || strcmp(r->at[0], "-h") != 0)
+		else if (!asks_for_usage(r))
 			judge_command(out, r);
 		out->subcommand = ews_strdup(r->row ? r->row->name : name);
 	} else if (r->git->has_tail) {
