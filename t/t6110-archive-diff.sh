@@ -88,6 +88,14 @@ test_expect_success 'before and after: how many, which, and the diff of each' '
 	arch diff --numstat "$before" "$after" && test_grep "^1	0	main.py$" out && test_grep "^0	1	r.md$" out && arch diff --json --changes diff "$before" "$after" && test_json out ".changes[0].change_type" modified && test_json out ".changes[0].lines_added" 1 && test_json out ".changes[0].diff_text" && test_json_count out .files_added 2 && arch diff "$before" "$after" -- main.py && test_grep "^+print(2)" out && test_grep "^@@ -1 +1,2 @@" out
 '
 
+test_expect_success '--shortstat is one line, whatever only shapes a patch; what finds renames is for what git prints' '
+	mkdir named && seq 9 >named/list && one create named && before=$one && mv named/list named/list2 && one create named && after=$one && arch diff --shortstat "$before" "$after" && mv out want && for how in --color-moved --word-diff -W --histogram; do
+		arch diff --shortstat $how "$before" "$after" && test_cmp want out || return 1
+	done && arch diff --shortstat --name-status "$before" "$after" && printf "A\tlist2\nD\tlist\n" | sort - want >both && sort out | test_cmp both - && arch diff -M --name-status "$before" "$after" && test_grep "^R100" out &&
+	for how in "--shortstat -M" "--shortstat -w" "--json -M" "--json --find-renames" "--changes files -M"; do test_expect_code 129 git-ews archive diff $how "$before" "$after" >err 2>&1 && test_grep "is for what git prints" err || return 1; done &&
+	for how in --raw "--numstat -z"; do arch diff -M $how "$before" "$after" && tr "\0" " " <out | test_grep "list.*list2" - || return 1; done
+'
+
 test_expect_success 'assertions, checkpoints in a series, archives that stay where they are put and are cleaned up' '
 	echo "{}" >ws/config.json && one create ws --to snapshots && setup=$one && case $setup in "$PWD/snapshots/"*.ws.tar.gz) ;; *) false ;; esac && echo "{ }" >ws/config.json && one create ws --to snapshots && after_setup=$one && echo 3 >ws/three && rm ws/main.py && one create ws --to snapshots && complete=$one && arch diff --expect "M config.json" --no-deletions "$setup" "$after_setup" && test_must_be_empty out &&
 	test_expect_code 1 git-ews archive diff --no-deletions "$after_setup" "$complete" >out && says "main.py: is deleted" out && arch diff --series --shortstat "$setup" "$after_setup" "$complete" && sed "s/^[0-9a-f]* -> [0-9a-f]*, //" out >got && printf "+0 -0 ~1 files\n+1 -1 ~0 files\n" | test_cmp - got && arch diff --series "$setup" "$after_setup" "$complete" && rm -rf d && arch extract --to d "$setup" && arch diff --series "$setup" "$after_setup" "$complete" && mv out series && (cd d && git init -q && git apply ../series && rm -rf .git) && test_same_tree -x x.pyc -x __pycache__ -x src/__pycache__ -x .venv ws d &&

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/path_line.h"
+#include "base/str.h"
 #include "cmd/changes_opt.h"
 #include "cmd/cmd_archive.h"
 #include "cmd/diff_opts.h"
@@ -44,6 +45,17 @@ static void release_settings(struct settings *set)
 
 EWS_CLEANUP_DEFINE(settings, struct settings, release_settings)
 
+/* Nothing is taken for renamed here unless git is told to, and what we count ourselves is counted without. */
+static int refuse_selecting(const struct settings *set, const struct ews_cmd_ctx *ctx)
+{
+	if (!set->diff.selecting.n || (!ctx->json && !set->shortstat && set->diff.changes == EWS_CHANGES_DIFF))
+		return 0;
+	ews_error(EWS_EUSAGE, "'%s' is for what git prints, not for --json, --changes or --shortstat",
+		  set->diff.selecting.items[0]);
+	ews_error_hint("'-- <path>...' limits these; '--raw' or '--numstat -z' is git's own form for programs");
+	return EWS_EUSAGE;
+}
+
 static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	const struct ews_opt opts[] = {
@@ -73,7 +85,8 @@ static int parse(struct settings *set, struct ews_cmd_args *args, struct ews_cmd
 		return rc;
 	if (args->words.n > 2 && !set->series)
 		return ews_error(EWS_EUSAGE, "two are compared; --series compares each with the one before");
-	return ews_diff_opts_settle(&set->diff, ctx);
+	rc = ews_diff_opts_settle(&set->diff, ctx);
+	return rc < 0 ? rc : refuse_selecting(set, ctx);
 }
 
 static bool is_dir(const struct ews_cmd_ctx *ctx, const char *word)
@@ -205,6 +218,32 @@ static bool is_assertion(const struct settings *set)
 }
 
 /* Git prints the patch to stdout itself, or into the answer, where it is one of several. */
+/* Is git to print something, and not only told how? */
+static bool has_format(const struct ews_strv *output)
+{
+	static const char *const formats[] = { "--stat",
+					       "--numstat",
+					       "--summary",
+					       "--name-",
+					       "--raw",
+					       "-p",
+					       "--patch",
+					       "-U",
+					       "--unified",
+					       "-u",
+					       "--dirstat",
+					       "--cumulative",
+					       "--compact-summary",
+					       "--binary",
+					       "--check" };
+
+	for (size_t i = 0; i < output->n; i++)
+		for (size_t k = 0; k < sizeof(formats) / sizeof(*formats); k++)
+			if (ews_str_begins(output->items[i], formats[k]))
+				return true;
+	return false;
+}
+
 static int show_text(struct ews_cmd_ctx *ctx, struct pair *pair, char *const *paths)
 {
 	EWS_CLEANUP(strv) struct ews_strv options = EWS_STRV_INIT;
@@ -217,7 +256,7 @@ static int show_text(struct ews_cmd_ctx *ctx, struct pair *pair, char *const *pa
 	}
 	if (set->series || set->shortstat)
 		add_counts(&ctx->out, pair);
-	if (set->shortstat && !set->diff.output.n && !set->diff.selecting.n)
+	if (set->shortstat && !has_format(&set->diff.output))
 		return 0;
 	ews_render_reasons_talk(ctx, "not in the patch", &pair->diff.not_in_patch);
 	if (set->diff.changes != EWS_CHANGES_DIFF)
