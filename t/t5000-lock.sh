@@ -127,4 +127,10 @@ test_expect_success 'P8: a lock that can not be looked at just now is not one th
 	done && test $n -gt 2 && git -C unread ews end a
 '
 
+test_expect_success 'a session that takes its lock anew says what it is for, as before' '
+	test_repo anew && git -C anew ews start --deep --intent "foo bar" a && for how in --deep --quick --deep; do
+		git -C anew ews lock acquire $how --session a >out && git -C anew ews lock status --json >out && test_json out ".holders[0].intent" "foo bar" || return 1
+	done && test_expect_code 1 git -C anew ews start b 2>err && test_grep "foo bar" err && git -C anew ews lock acquire --deep --session a --intent other --json >out && test_json out .intent other && git -C anew ews lock acquire --deep --session a --json >out && test_json out .intent other && git -C anew ews end a
+'
+
 test_done

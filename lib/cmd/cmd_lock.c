@@ -21,6 +21,7 @@
 #include "work/holding.h"
 #include "work/session_lock.h"
 #include "work/session_name.h"
+#include "work/session_open.h"
 
 #define WAIT_S_MAX (366 * 24 * 3600)
 #define STATUS_FAILED 125
@@ -114,14 +115,34 @@ static int hold_while(struct ews_cmd_ctx *ctx, const struct settings *set, char 
 	return result.status;
 }
 
+/* What the session's lock says already, or else what the session is for: to take it anew without a word does not forget that. */
+static char *find_intent(struct ews_cmd_ctx *ctx, const char *id)
+{
+	EWS_CLEANUP(holdings) struct ews_holdings list = EWS_HOLDINGS_INIT;
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	char *intent = NULL;
+
+	if (ews_holding_list(&list, ctx->repo) == 0)
+		for (size_t i = 0; i < list.n && !intent; i++)
+			if (!strcmp(list.items[i].id, id) && *list.items[i].intent)
+				intent = ews_strdup(list.items[i].intent);
+	if (!intent && ews_session_open(&session, ctx->repo, id) == 0 && session.state.intent &&
+	    *session.state.intent)
+		intent = ews_strdup(session.state.intent);
+	ews_error_clear(); /* it is for people alone */
+	return intent;
+}
+
 static int hold_for_session(struct ews_cmd_ctx *ctx, struct settings *set)
 {
 	EWS_CLEANUP(held) struct ews_held none = EWS_HELD_INIT;
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("lock");
+	EWS_CLEANUP(free) char *intent = set->intent ? ews_strdup(set->intent) : find_intent(ctx, set->id);
 	uint64_t start_ms = ews_clock_monotonic_ms();
 	int rc;
 
 	set->take.session = set->id;
+	set->take.intent = intent;
 	rc = ews_holding_take(&none, ctx->repo, &set->take);
 	if (rc < 0)
 		return rc;
@@ -129,7 +150,7 @@ static int hold_for_session(struct ews_cmd_ctx *ctx, struct settings *set)
 		ews_render_string(object, "lock_id", set->id);
 		(void)cJSON_AddStringToObject(object, "mode", ews_holding_word(set->take.mode));
 		ews_render_string(object, "session_id", set->id);
-		ews_render_string(object, "intent", set->intent);
+		ews_render_string(object, "intent", intent);
 		ews_json_add_int(object, "waited_ms", (int64_t)(ews_clock_monotonic_ms() - start_ms));
 		ews_cmd_json_show(ctx, object);
 	} else {
