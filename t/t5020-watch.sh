@@ -126,6 +126,11 @@ test_expect_success '--once ends after the first batch, with 1 when the command 
 	watch once e --once --exec "exit 3" && echo 2 >e/one && test_expect_code 1 wait $pid && test_grep "status 3" once.err && echo "MODIFIED one" >want && test_cmp want once.out
 '
 
+test_expect_success 'P8: what a snapshot left out is named in JSON, too' '
+	test_repo out-of && perl -MIO::Socket::UNIX -e "chdir q(out-of); IO::Socket::UNIX->new(Local => q(sock), Listen => 1) or die" && test -S out-of/sock && { git-ews watch --debounce 0.1 --snapshot --json out-of >outside.out 2>outside.err 3>&- 4>&- 5>&- & } && pids="$pids $!" && made() { echo 5 >>out-of/src/log && sleep 0.2 && grep -q "ews.snapshot/1" outside.out; } && test_wait_for 20 made && ends $! INT &&
+	grep -m 1 "ews.snapshot/1" outside.out >one && test_json one ".skipped[0].path" sock && test_json one ".skipped[0].reason" socket && git -C out-of ews snapshot create --json >whole && test_json whole ".skipped[0].path" sock
+'
+
 test_expect_success 'P4: --snapshot keeps a state each time things settle, of the session or of the project' '
 	start_ws v s && watch snap "${ws:?}/a" --snapshot && echo 3 >>"${ws:?}/a/x.c" && test_wait_for 10 grep -q SNAPSHOT snap.out && echo 4 >>"${ws:?}/a/x.c" && test_wait_for 10 has_lines snap.out 4 && ends $pid INT &&
 	sed -n "s/^SNAPSHOT //p" snap.out >ids && test_line_count = 2 ids && git -C v ews snapshot list s --json >list && test_json_count list .snapshots 3 &&

@@ -196,7 +196,7 @@ static int take_snapshot(struct ews_buf *lines, struct job *job)
 		return rc;
 	ews_render_skips_talk(ctx, &skips);
 	ews_render_head_talk(ctx, &snapshot);
-	ews_render_watch_snapshot(lines, ctx, &snapshot);
+	ews_render_watch_snapshot(lines, ctx, &snapshot, &skips);
 	return 0;
 }
 

@@ -85,7 +85,8 @@ void ews_render_watch_polling(struct ews_buf *out, const struct ews_watch *watch
 	ews_json_print(out, object, false);
 }
 
-void ews_render_watch_snapshot(struct ews_buf *out, const struct ews_cmd_ctx *ctx, const struct ews_snapshot *snapshot)
+void ews_render_watch_snapshot(struct ews_buf *out, const struct ews_cmd_ctx *ctx, const struct ews_snapshot *snapshot,
+			       const struct ews_skips *skips)
 {
 	EWS_CLEANUP(json) cJSON *object = NULL;
 
@@ -97,5 +98,6 @@ void ews_render_watch_snapshot(struct ews_buf *out, const struct ews_cmd_ctx *ct
 	object = ews_cmd_json_new("snapshot");
 	(void)cJSON_AddBoolToObject(object, "created", true);
 	ews_render_snapshot(object, snapshot);
+	ews_render_skips(object, skips);
 	ews_json_print(out, object, false);
 }

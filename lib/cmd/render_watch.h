@@ -22,6 +22,6 @@ void ews_render_watch_polling(struct ews_buf *out, const struct ews_watch *watch
 
 /* Append "SNAPSHOT <id>", or the object that `snapshot create --json` prints, on one line. */
 void ews_render_watch_snapshot(struct ews_buf *out, const struct ews_cmd_ctx *ctx,
-			       const struct ews_snapshot *snapshot);
+			       const struct ews_snapshot *snapshot, const struct ews_skips *skips);
 
 #endif
