@@ -94,7 +94,7 @@ static int view(struct ews_buf *out, struct ews_cmd_ctx *ctx, const char *id)
 	ews_buf_addf(out, "%s: changes: ", id);
 	ews_render_totals_text(out, &diff);
 	ews_buf_addc(out, '\n');
-	return ews_diff_print(&diff, ctx->repo, args, NULL, false, -1, out);
+	return ews_diff_collect(out, &diff, ctx->repo, args, NULL);
 }
 
 /* In a conversation a failure to look is told, and the question stands. */

@@ -91,7 +91,7 @@ static int show_plan(struct ews_cmd_ctx *ctx, const struct ews_apply_result *res
 	int rc;
 
 	if (!ctx->nul) {
-		rc = ews_diff_print(&result->diff, ctx->repo, args, NULL, false, -1, &ctx->out);
+		rc = ews_diff_collect(&ctx->out, &result->diff, ctx->repo, args, NULL);
 		return rc < 0 ? rc : 0;
 	}
 	for (i = 0; i < result->merge.touched.n; i++)

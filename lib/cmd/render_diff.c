@@ -285,7 +285,7 @@ int ews_render_changes_text(struct ews_buf *out, struct ews_repo *repo, const st
 		add_file_line(out, &diff->items[i], nul);
 	if (mode == EWS_CHANGES_DIFF && diff->n) {
 		ews_buf_addc(out, '\n');
-		rc = ews_diff_print(diff, repo, NULL, diff->paths.items, false, -1, out);
+		rc = ews_diff_collect(out, diff, repo, NULL, diff->paths.items);
 	}
 	return rc < 0 ? rc : 0;
 }
@@ -303,7 +303,7 @@ int ews_render_changes(cJSON *object, struct ews_repo *repo, const struct ews_di
 	ews_render_reasons(object, "not_in_patch", "what", &diff->not_in_patch);
 	if (rc < 0 || mode != EWS_CHANGES_DIFF)
 		return rc;
-	rc = ews_diff_print(diff, repo, NULL, diff->paths.items, false, -1, &patch);
+	rc = ews_diff_collect(&patch, diff, repo, NULL, diff->paths.items);
 	if (rc == 0)
 		ews_json_add_text(object, "diff_text", patch.ptr, patch.len);
 	return rc;

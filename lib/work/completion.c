@@ -75,7 +75,7 @@ int ews_complete(struct ews_completion *out, struct ews_session *session, const 
 		rc = ews_diff_records(&diff, session->repo, NULL);
 	if (rc < 0 || (!diff.n && !diff.not_in_patch.n))
 		return rc;
-	rc = ews_diff_print(&diff, session->repo, NULL, NULL, false, -1, &patch);
+	rc = ews_diff_collect(&patch, &diff, session->repo, NULL, NULL);
 	if (rc < 0)
 		return rc;
 	about.patch = patch.ptr;

@@ -268,7 +268,7 @@ static int parse_raw(struct ews_diff *diff, const char *field, char **at, const 
 
 	if (sscanf(field, ":%o %o %64[0-9a-f] %64[0-9a-f] %c", &old_mode, &new_mode, from, to, &status) != 5)
 		return ews_error(EWS_EGIT, "git printed a change that makes no sense: '%.80s'", field);
-	has_two = status == 'R' || status == 'C';
+	has_two = status == 'R';
 	path = next_field(at, end);
 	if (path && has_two)
 		second = next_field(at, end);
@@ -286,8 +286,11 @@ static int parse_raw(struct ews_diff *diff, const char *field, char **at, const 
 	return 0;
 }
 
-/* "<added>\t<deleted>\t<path>" NUL, of a rename an empty path, NUL, old NUL new NUL; "-" counts a binary one */
-static int parse_numstat(struct ews_diff *diff, const char *field, char **at, const char *end)
+/*
+ * "<added>\t<deleted>\t<path>" NUL, of a rename an empty path, NUL, old NUL new NUL; "-" counts a binary one. `*next` is the record
+ * that it is likely to belong to.
+ */
+static int parse_numstat(struct ews_diff *diff, size_t *next, const char *field, char **at, const char *end)
 {
 	const char *deleted = strchr(field, '\t');
 	const char *path = deleted ? strchr(deleted + 1, '\t') : NULL;
@@ -302,7 +305,7 @@ static int parse_numstat(struct ews_diff *diff, const char *field, char **at, co
 	}
 	/* Both lists have one order, so the next record is the one, mostly. */
 	for (size_t i = 0; i < diff->n; i++) {
-		size_t k = (i + diff->n_counted) % diff->n;
+		size_t k = (i + *next) % diff->n;
 		struct ews_diff_record *record = &diff->items[k];
 
 		if (strcmp(record->path, path))
@@ -310,7 +313,7 @@ static int parse_numstat(struct ews_diff *diff, const char *field, char **at, co
 		record->is_binary = *field == '-';
 		record->lines_added = strtoull(field, NULL, 10);
 		record->lines_deleted = strtoull(deleted + 1, NULL, 10);
-		diff->n_counted = k + 1;
+		*next = k + 1;
 		return 0;
 	}
 	return ews_error(EWS_EGIT, "git counts lines of '%s', which it does not list", path);
@@ -324,7 +327,7 @@ static void total_up(struct ews_diff *diff)
 		const struct ews_entry *from = ews_entries_find(&diff->from.content.scan.entries, old_path);
 		const struct ews_entry *to = ews_entries_find(&diff->to.content.scan.entries, record->path);
 
-		diff->added += record->status == 'A' || record->status == 'C';
+		diff->added += record->status == 'A';
 		diff->deleted += record->status == 'D';
 		diff->renamed += record->status == 'R';
 		diff->modified += record->status == 'M' || record->status == 'T';
@@ -610,6 +613,7 @@ static int read_records(struct ews_diff *out, const struct ews_diff *diff, struc
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	struct ews_git_opts opts = { .out = &text };
 	char *at, *field;
+	size_t next = 0;
 	int rc;
 
 	ews_buf_init_max(&text, RAW_BYTES_MAX);
@@ -626,7 +630,7 @@ static int read_records(struct ews_diff *out, const struct ews_diff *diff, struc
 	at = text.ptr;
 	while ((field = next_field(&at, text.ptr + text.len))) {
 		rc = *field == ':' ? parse_raw(out, field, &at, text.ptr + text.len)
-				   : parse_numstat(out, field, &at, text.ptr + text.len);
+				   : parse_numstat(out, &next, field, &at, text.ptr + text.len);
 		if (rc < 0)
 			return rc;
 	}
@@ -743,7 +747,7 @@ int ews_diff_texts(struct ews_diff *diff, struct ews_repo *repo)
 
 	if (!diff->n)
 		return 0;
-	rc = ews_diff_print(diff, repo, NULL, diff->paths.items, false, -1, &patch);
+	rc = ews_diff_collect(&patch, diff, repo, NULL, diff->paths.items);
 	if (rc == 0 && has_own_list)
 		rc = read_records(&unnamed, diff, repo, "--no-renames");
 	return rc < 0 ? rc : share_out(diff, has_own_list ? &unnamed : diff, &patch);

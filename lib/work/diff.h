@@ -35,7 +35,6 @@ struct ews_diff {
 	struct ews_diff_side from, to;
 	struct ews_diff_record *items; /* by path, as git prints them */
 	size_t n, cap;
-	size_t n_counted; /* where the next count is likely to belong */
 	size_t added, deleted, modified, renamed;
 	uint64_t lines_added, lines_deleted;
 	struct ews_strv paths; /* what items, totals and the lists are limited to; none: all is in them */
@@ -84,6 +83,10 @@ int ews_diff_records(struct ews_diff *diff, struct ews_repo *repo, char *const *
  */
 int ews_diff_print(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
 		   bool user_config, int out_fd, struct ews_buf *out);
+
+/* Append to `out` what git prints so, without the user's config. */
+int ews_diff_collect(struct ews_buf *out, const struct ews_diff *diff, struct ews_repo *repo, char *const *args,
+		     char *const *paths);
 
 /*
  * Does anything differ, to a git diff with these `args` (none of which asks for a form), or that no patch can say? 1 when it does.

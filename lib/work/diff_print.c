@@ -250,7 +250,6 @@ struct part {
 	struct ews_git_opts opts;
 	struct ews_oid from, to;
 	struct ews_buf text; /* of each but the first */
-	int status;
 };
 
 struct parts {
@@ -309,13 +308,13 @@ static int make_between(struct parts *parts, const size_t *begins, const struct 
 static int print_part(size_t i, unsigned worker, void *payload)
 {
 	struct part *part = &((struct part *)payload)[i];
+	int status = git_diff(part->diff, part->repo, part->args, NULL, &part->opts, &part->from, &part->to);
 
 	(void)worker;
-	part->status = git_diff(part->diff, part->repo, part->args, NULL, &part->opts, &part->from, &part->to);
-	return part->status < 0 ? part->status : 0;
+	return status < 0 ? status : 0; /* nobody has asked for its exit code */
 }
 
-/* Several gits, one for each part of the patch. Returns EWS_ENOTFOUND, and has printed nothing, where that can't be. */
+/* Several gits, one for each part of the patch. Returns 1, and has printed nothing, where that can't be. */
 static int print_parts(const struct ews_diff *diff, struct ews_repo *repo, char *const *args,
 		       const struct ews_git_opts *opts)
 {
@@ -336,7 +335,7 @@ static int print_parts(const struct ews_diff *diff, struct ews_repo *repo, char 
 	}
 	if (!find_begins(begins, parts.n, ends, diff) || make_between(&parts, begins, diff, repo) < 0) {
 		ews_error_clear();
-		return EWS_ENOTFOUND;
+		return 1;
 	}
 	rc = ews_pool_for(parts.n, 1, GITS, print_part, parts.items);
 	for (size_t i = 0; i < parts.n && rc == 0; i++) {
@@ -346,8 +345,6 @@ static int print_parts(const struct ews_diff *diff, struct ews_repo *repo, char 
 			ews_buf_add(opts->out, text->ptr, text->len);
 		else
 			rc = ews_file_write_fd(opts->out_fd, text->ptr, text->len);
-		if (rc == 0)
-			rc = parts.items[i].status;
 	}
 	return rc;
 }
@@ -378,7 +375,7 @@ int ews_diff_print(const struct ews_diff *diff, struct ews_repo *repo, char *con
 		   bool user_config, int out_fd, struct ews_buf *out)
 {
 	struct ews_git_opts opts = { .user_config = user_config, .out = out, .out_fd = out_fd };
-	int rc = EWS_ENOTFOUND;
+	int rc = 1;
 
 	/* What goes out at once shows by itself how far it has come. */
 	if (out) {
@@ -391,7 +388,13 @@ int ews_diff_print(const struct ews_diff *diff, struct ews_repo *repo, char *con
 		return print_quoted(diff, repo, args, paths, &opts);
 	if (can_part(diff, repo, args, paths, &opts))
 		rc = print_parts(diff, repo, args, &opts);
-	return rc == EWS_ENOTFOUND ? ews_diff_git(diff, repo, args, paths, &opts) : rc;
+	return rc > 0 ? ews_diff_git(diff, repo, args, paths, &opts) : rc;
+}
+
+int ews_diff_collect(struct ews_buf *out, const struct ews_diff *diff, struct ews_repo *repo, char *const *args,
+		     char *const *paths)
+{
+	return ews_diff_print(diff, repo, args, paths, false, -1, out);
 }
 
 int ews_diff_differs(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths)
@@ -405,6 +408,6 @@ int ews_diff_differs(const struct ews_diff *diff, struct ews_repo *repo, char *c
 	/* Not its --exit-code: beside -w that is 0 of changed modes, of renames, and of most forms whatever they show. */
 	ews_strv_add(&argv, "--numstat");
 	ews_strv_add_array(&argv, args);
-	rc = ews_diff_print(diff, repo, argv.items, paths, false, -1, &lines);
+	rc = ews_diff_collect(&lines, diff, repo, argv.items, paths);
 	return rc < 0 ? rc : lines.len > 0;
 }

@@ -59,7 +59,7 @@ int ews_farewell_patch(struct ews_artifact *out, char **path, const struct ews_d
 					 .base = session->state.base_snapshot,
 					 .description = "what differs from the base",
 					 .update = true };
-	int rc = ews_diff_print(diff, session->repo, NULL, NULL, false, -1, &text);
+	int rc = ews_diff_collect(&text, diff, session->repo, NULL, NULL);
 
 	if (rc < 0 || !text.len)
 		return rc;

@@ -111,7 +111,7 @@ int ews_hunks_load(struct ews_hunks *hunks, struct ews_hunk_file *file)
 	if (file->is_loaded)
 		return 0;
 	ews_buf_init_max(&file->text, PATCH_BYTES_MAX);
-	rc = ews_diff_print(hunks->diff, hunks->repo, NULL, paths, false, -1, &file->text);
+	rc = ews_diff_collect(&file->text, hunks->diff, hunks->repo, NULL, paths);
 	if (rc < 0 || file->text.is_full)
 		return rc < 0 ? rc : ews_error(EWS_EUNSUPPORTED, "the patch of '%s' is too long", path);
 	file->is_loaded = true;

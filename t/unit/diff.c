@@ -134,7 +134,7 @@ Test(diff, the_patch_applies_and_gives_the_other_tree)
 		drop_blank_dirs(name);
 		to = take_snapshot(repo);
 		compare(&diff, repo, from, to);
-		cr_assert_eq(ews_diff_print(&diff, repo, NULL, NULL, false, 0, &patch), 0, "%s", ews_error_message());
+		cr_assert_eq(ews_diff_collect(&patch, &diff, repo, NULL, NULL), 0, "%s", ews_error_message());
 		fixture_write(AT_FDCWD, "patch", patch.ptr, patch.len);
 		ews_oid_hex(a, &diff.from.snapshot.tree);
 		ews_oid_hex(b, &diff.to.snapshot.tree);
