@@ -45,7 +45,7 @@ void ews_changes_opt_begin(const struct ews_cmd_ctx *ctx, struct ews_changes_opt
 		return;
 	ahead = ews_calloc(1, sizeof(*ahead));
 	*ahead = (struct ews_changes_ahead){ .repo = ctx->repo, .diff = EWS_DIFF_INIT };
-	ahead->diff.on_one_thread = true;
+	ahead->diff.opts.count.on_one_thread = true;
 	ahead->diff.from.snapshot.tree = *from;
 	ahead->diff.to.snapshot.tree = *to;
 	ews_beside_begin(&ahead->beside, count, ahead);

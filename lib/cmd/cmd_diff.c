@@ -325,23 +325,23 @@ int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, i
 		return rc;
 	root = seen ? session.state.workspace : ctx->repo->project;
 	settle_relative(&set.diff.selecting, ctx, root);
-	rc = ews_cmd_pathspecs(&paths, &diff.are_specs, ctx, root, &args.paths);
+	rc = ews_cmd_pathspecs(&paths, &diff.opts.are_specs, ctx, root, &args.paths);
 	if (rc < 0)
 		return rc;
 	ews_progress_init(&progress, ctx, "Comparing files");
-	diff.progress = ews_progress_show;
-	diff.payload = &progress;
-	diff.without_index = true;
+	diff.opts.progress = ews_progress_show;
+	diff.opts.payload = &progress;
+	diff.opts.without_index = true;
 	/* Where an object may be missing, the counting finds that before half a patch is out. */
-	diff.no_counts = !ctx->json && (set.is_silent || set.diff.changes == EWS_CHANGES_DIFF) &&
-			 !ews_odb_is_partial(ctx->repo->odb);
+	diff.opts.count.no_counts = !ctx->json && (set.is_silent || set.diff.changes == EWS_CHANGES_DIFF) &&
+				    !ews_odb_is_partial(ctx->repo->odb);
 	/* Of two states that are named nothing is said: what was done is what lies between base and present. */
 	says_stale = seen && !sides.from && (ctx->json || !ctx->quiet);
 	/* Where the project is gone nothing is begun, and the end says so. */
 	if (says_stale && !session.method->is_project && ews_session_project(&project, &session) == 0)
 		ews_epoch_look_begin(&looking, project);
 	ews_error_clear();
-	diff.looking = looking;
+	diff.opts.looking = looking;
 	rc = ews_diff_sides(&diff, ctx->repo, seen, sides.from, sides.to);
 	ews_progress_end(&progress);
 	if (rc == 0)

@@ -69,8 +69,8 @@ static int look_into(struct ews_session_view *view, struct ews_epoch_looking *lo
 	view->has_tampered = rc >= 0;
 	if (rc < 0 || view->tampered.n)
 		return rc;
-	view->diff.without_index = true;
-	view->diff.looking = looking;
+	view->diff.opts.without_index = true;
+	view->diff.opts.looking = looking;
 	rc = ews_diff_sides(&view->diff, repo, &view->session, NULL, NULL);
 	if (rc == 0)
 		rc = ews_diff_records(&view->diff, repo, NULL);

@@ -305,7 +305,7 @@ int ews_archive_diff(struct ews_diff *diff, struct ews_archive_desk *desk, struc
 		return rc;
 	lend(&diff->from, from);
 	lend(&diff->to, to);
-	diff->no_renames = true;
+	diff->opts.count.no_renames = true;
 	diff->has_digests = true;
 	ews_changes_between(&changes, entries_of(from), entries_of(to), ews_entry_equal_in_git);
 	drop_unseen(&unseen, &changes, from, to);

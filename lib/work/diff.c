@@ -20,7 +20,6 @@
 #include "store/hardlink.h"
 #include "store/pathspec.h"
 #include "store/tree.h"
-#include "work/diff_count.h"
 #include "work/epoch.h"
 #include "work/look.h"
 #include "work/method.h"
@@ -78,16 +77,16 @@ static int side_now(struct ews_diff *diff, struct ews_diff_side *side, struct ew
 		    struct ews_session *session, struct ews_snapshot_reading *reading)
 {
 	EWS_CLEANUP(batch) struct ews_batch *batch = NULL;
-	struct base_reading base = { reading, diff->looking };
+	struct base_reading base = { reading, diff->opts.looking };
 	struct ews_content_opts opts = { .partial = true,
-					 .without_index = diff->without_index,
+					 .without_index = diff->opts.without_index,
 					 .known = reading ? reading->out : NULL,
 					 .read_known = reading ? read_base : NULL,
 					 .known_payload = &base,
 					 .known_may_wait = reading && reading->snapshot->files > EWS_ENTRIES_MANY,
 					 .hash_may_wait = true,
-					 .progress = diff->progress,
-					 .payload = diff->payload };
+					 .progress = diff->opts.progress,
+					 .payload = diff->opts.payload };
 	int is_aside = ews_odb_make_writable(repo->odb);
 	int rc;
 
@@ -188,7 +187,7 @@ int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_sess
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(content) struct ews_content base_content = EWS_CONTENT_INIT;
 	struct ews_snapshot_reading reading = {
-		.out = &base_content, .repo = repo, .snapshot = &base, .without_index = diff->without_index
+		.out = &base_content, .repo = repo, .snapshot = &base, .without_index = diff->opts.without_index
 	};
 	bool to_now = !to || is_now(to);
 	int rc = 0;
@@ -618,7 +617,7 @@ static int read_records(struct ews_diff *out, const struct ews_diff *diff, struc
 
 	ews_buf_init_max(&text, RAW_BYTES_MAX);
 	ews_strv_add_all(&args, "--raw", "-z", "--no-abbrev", NULL);
-	if (!diff->no_counts)
+	if (!diff->opts.count.no_counts)
 		ews_strv_add(&args, "--numstat");
 	if (how)
 		ews_strv_add(&args, how);
@@ -649,11 +648,6 @@ static int find_differences(struct ews_tree_differences *out, const struct ews_d
 static bool count_ourselves(struct ews_diff *diff, struct ews_repo *repo)
 {
 	EWS_CLEANUP(tree_differences) struct ews_tree_differences differences = EWS_TREE_DIFFERENCES_INIT;
-	const struct ews_diff_count_opts opts = {
-		.no_counts = diff->no_counts,
-		.no_renames = diff->no_renames,
-		.on_one_thread = diff->on_one_thread,
-	};
 
 	if (diff->paths.n || !ews_diff_can_count(repo->odb))
 		return false;
@@ -661,7 +655,7 @@ static bool count_ourselves(struct ews_diff *diff, struct ews_repo *repo)
 		ews_error_clear(); /* git finds the same, and says it */
 		return false;
 	}
-	if (ews_diff_count(&diff->items, &diff->n, repo->odb, &differences, &opts) != 1)
+	if (ews_diff_count(&diff->items, &diff->n, repo->odb, &differences, &diff->opts.count) != 1)
 		return false;
 	diff->cap = diff->n;
 	return true;
@@ -681,7 +675,7 @@ int ews_diff_records(struct ews_diff *diff, struct ews_repo *repo, char *const *
 	if (says_all && !diff->is_of_one_hash)
 		ews_changes_between(&changes, &diff->from.content.scan.entries, &diff->to.content.scan.entries,
 				    ews_entry_equal);
-	if (diff->are_specs && diff->paths.n) {
+	if (diff->opts.are_specs && diff->paths.n) {
 		rc = find_meant(&meant, diff, repo, &changes);
 		limits.meant = &meant;
 	}

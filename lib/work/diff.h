@@ -13,6 +13,7 @@
 
 #include "base/progress_fn.h"
 #include "store/git.h"
+#include "work/diff_count.h"
 #include "work/diff_record.h"
 #include "work/snapshot.h"
 
@@ -31,21 +32,24 @@ static inline bool ews_diff_side_has_manifest(const struct ews_diff_side *side)
 	return side->is_now || !ews_oid_is_none(&side->snapshot.manifest);
 }
 
+/* How it is made, which is set before its sides are. */
+struct ews_diff_opts {
+	bool are_specs; /* all paths are pathspecs as from ews_pathspec_from_top(), no plain directories and files */
+	bool without_index; /* nobody asks for the bytes of git's index, which the contents of the sides have else */
+	struct ews_diff_count_opts count; /* of the records; without renames there are none in a patch either */
+	struct ews_epoch_looking *looking; /* NULL, or a look at the project that is under way; it stays the caller's */
+	ews_progress_fn progress; /* of looking at the present state, and of a patch that is collected; may be NULL */
+	void *payload;
+};
+
 struct ews_diff {
+	struct ews_diff_opts opts;
 	struct ews_diff_side from, to;
 	struct ews_diff_record *items; /* by path, as git prints them */
 	size_t n, cap;
 	size_t added, deleted, modified, renamed;
 	uint64_t lines_added, lines_deleted;
 	struct ews_strv paths; /* what items, totals and the lists are limited to; none: all is in them */
-	bool are_specs; /* these, and all that are given, are pathspecs as from ews_pathspec_from_top(), no plain directories and files */
-	ews_progress_fn progress; /* of looking at the present state, and of a patch that is collected; may be NULL */
-	void *payload;
-	bool no_counts; /* nobody asks how many lines, for which all that changed would be compared twice */
-	bool no_renames; /* what came and what went is not compared */
-	bool on_one_thread; /* it is made beside other work */
-	struct ews_epoch_looking *looking; /* NULL, or a look at the project that is under way; it stays the caller's */
-	bool without_index; /* nobody asks for the bytes of git's index, which the contents of the sides have else */
 	bool are_listed; /* the entries of both contents are those that the trees were made of */
 	bool is_of_one_place; /* both sides are the same directory's, whose own mode and attributes are compared then */
 	bool is_of_one_hash; /* both contents are, so that their entries are equal, but for times and for which are one file */

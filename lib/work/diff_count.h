@@ -11,7 +11,7 @@
 #include "work/diff_record.h"
 
 struct ews_diff_count_opts {
-	bool no_counts; /* how many lines is not asked */
+	bool no_counts; /* nobody asks how many lines, for which all that changed would be compared twice */
 	bool no_renames; /* what came and what went is not compared */
 	bool on_one_thread; /* the other processors have their work */
 };

@@ -101,14 +101,14 @@ static int git_diff(const struct ews_diff *diff, struct ews_repo *repo, char *co
 		ews_strv_add(&argv, "--no-color");
 	if (wants_patch(args))
 		ews_strv_add_all(&argv, "--binary", "--full-index", NULL);
-	if (diff->no_renames)
+	if (diff->opts.count.no_renames)
 		ews_strv_add(&argv, "--no-renames");
 	ews_strv_add_array(&argv, args);
 	ews_strv_add(&argv, ews_oid_hex(from, from_tree));
 	ews_strv_add(&argv, ews_oid_hex(to, to_tree));
 	ews_strv_add(&argv, "--");
 	for (; paths && *paths; paths++)
-		ews_strv_addf(&argv, "%s%s", diff->are_specs ? "" : ":(top,literal)", *paths);
+		ews_strv_addf(&argv, "%s%s", diff->opts.are_specs ? "" : ":(top,literal)", *paths);
 	for (size_t i = 0; wants_patch(args) && i < diff->too_large.n; i++)
 		ews_strv_addf(&argv, ":(top,exclude,literal)%s", diff->too_large.items[i]);
 	opts->neutral_dir = neutral;
@@ -239,7 +239,7 @@ static bool can_part(const struct ews_diff *diff, struct ews_repo *repo, char *c
 		if (!strchr("AMD", record->status))
 			return false;
 	}
-	return !has_come || !has_gone || diff->no_renames;
+	return !has_come || !has_gone || diff->opts.count.no_renames;
 }
 
 /* A part on its way. */
@@ -379,8 +379,8 @@ int ews_diff_print(const struct ews_diff *diff, struct ews_repo *repo, char *con
 
 	/* What goes out at once shows by itself how far it has come. */
 	if (out) {
-		opts.progress = diff->progress;
-		opts.payload = diff->payload;
+		opts.progress = diff->opts.progress;
+		opts.payload = diff->opts.payload;
 	}
 	if (is_silent(diff, args, paths, &opts))
 		return 0;

@@ -230,8 +230,8 @@ int ews_farewell_store(struct ews_farewell *out, struct ews_session *session, en
 	if (rc < 0 || !is_worth_it)
 		return rc;
 	report.is_final = true;
-	report.diff.progress = opts->progress;
-	report.diff.payload = opts->payload;
+	report.diff.opts.progress = opts->progress;
+	report.diff.opts.payload = opts->payload;
 	if (report.diff.n)
 		rc = store_changes(out, session, &report.diff, opts->split);
 	if (rc == 0)
