@@ -22,7 +22,7 @@ c_project() {
 }
 
 # files and links of $1, with times
-files_of() {
+files_alone() {
 	"$EWS_SRC/t/lister" -x .git -x .superqode "$1" | grep -v "^[^	]*	d "
 }
 
@@ -88,12 +88,12 @@ test_expect_success 'P1: names of one file are that again, among themselves, and
 '
 
 test_expect_success 'P2: revert leaves what came along, and moves what came later to trash; undo brings it back' '
-	c_project r && mkdir -p r/node_modules/a && echo 1 >r/node_modules/a/f && start_ws r rv && files_of "$ws" >base && git -C r ews diff rv >out && test_must_be_empty out &&
-	(cd "${ws:?}" && mkdir -p cache/x node_modules/a/sub node_modules/b && echo n | tee cache/x/n node_modules/a/sub/n node_modules/b/n top.log >obj/other && echo changed >notes) && files_of "$ws" >work &&
+	c_project r && mkdir -p r/node_modules/a && echo 1 >r/node_modules/a/f && start_ws r rv && files_alone "$ws" >base && git -C r ews diff rv >out && test_must_be_empty out &&
+	(cd "${ws:?}" && mkdir -p cache/x node_modules/a/sub node_modules/b && echo n | tee cache/x/n node_modules/a/sub/n node_modules/b/n top.log >obj/other && echo changed >notes) && files_alone "$ws" >work &&
 	git -C r ews revert rv >out 2>err && test_grep "Status: Verified" out && test_grep "5 paths moved to trash whole: 5 files" err && test_grep ! "not looked at" err &&
-	files_of "$ws" >got && test_cmp base got && make -q -C "$ws" && test_path_is_missing "${ws:?}/node_modules/b" &&
-	git -C r ews undo rv && files_of "$ws" >got && test_cmp work got && git -C r ews undo --redo rv && files_of "$ws" >got && test_cmp base got &&
-	git -C r ews end rv 2>err && test_grep ! obj err && git -C r ews undo rv && files_of "$ws" >got && test_cmp base got && git -C r ews revert rv >out && test_grep "Status: Verified" out
+	files_alone "$ws" >got && test_cmp base got && make -q -C "$ws" && test_path_is_missing "${ws:?}/node_modules/b" &&
+	git -C r ews undo rv && files_alone "$ws" >got && test_cmp work got && git -C r ews undo --redo rv && files_alone "$ws" >got && test_cmp base got &&
+	git -C r ews end rv 2>err && test_grep ! obj err && git -C r ews undo rv && files_alone "$ws" >got && test_cmp base got && git -C r ews revert rv >out && test_grep "Status: Verified" out
 '
 
 test_expect_success 'P2: after a build of changed sources revert names the products, and make is not fooled' '
@@ -105,9 +105,9 @@ test_expect_success 'P2: after a build of changed sources revert names the produ
 '
 
 test_expect_success 'P2: what was ignored at the base stays, whatever the rules say now' '
-	start_ws r rules && files_of "$ws" >base && (cd "${ws:?}" && : >.gitignore && git add -A && echo new >obj/new && echo changed >prog) && git -C r ews revert rules >out 2>err &&
+	start_ws r rules && files_alone "$ws" >base && (cd "${ws:?}" && : >.gitignore && git add -A && echo new >obj/new && echo changed >prog) && git -C r ews revert rules >out 2>err &&
 	test_grep "Status: Verified" out && test_grep "prog (ignored, changed)" err && test_path_is_missing "${ws:?}/obj/new" && echo changed >want && test_cmp want "${ws:?}/prog" &&
-	files_of "$ws" | grep -v "^prog\|^.gitignore" >got && grep -v "^prog\|^.gitignore" base >want && test_cmp want got && git -C "$ws" status --porcelain >out && test_must_be_empty out
+	files_alone "$ws" | grep -v "^prog\|^.gitignore" >got && grep -v "^prog\|^.gitignore" base >want && test_cmp want got && git -C "$ws" status --porcelain >out && test_must_be_empty out
 '
 
 test_expect_success 'restore of a snapshot leaves products, and make is not fooled' '

@@ -6,10 +6,6 @@ test_description='start --from: a workspace that begins at what another one came
 
 . "$(dirname "$0")/test-lib.sh"
 
-ews() {
-	git -C p ews "$@"
-}
-
 # What an agent does in the directory <dir>.
 work_in() (
 	cd "$1" && echo edit >>src/main.c && mkdir -p new/hollow && echo new >"new/$(printf "a\nb")" && ln -s nowhere link.new && chmod 755 new && printf "bin\0ary" >new/bin && git add new/bin && echo o >x.o

@@ -8,11 +8,6 @@ test_description='trash and clean: what goes when, what undo says then, and noth
 
 working=$HOME/.superqode/working
 
-# files_of <dir>
-files_of() {
-	"$EWS_SRC/t/lister" -m -x .git -x .superqode "$1"
-}
-
 # aged <time> <project>: all that trash holds of it was put there then.
 aged() {
 	find "${working:?}/${2:?}/trash" "${working:?}/${2:?}/undo" -mindepth 1 -maxdepth 1 -exec touch -d "$1" {} + &&

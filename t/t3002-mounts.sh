@@ -16,7 +16,7 @@ list() {
 }
 
 # All of the workspace but what is mounted in it.
-files_of() {
+files_but_mounts() {
 	list -m -x .git -x .superqode -x new/bound -x new/tmpfs "$1"
 }
 
@@ -42,7 +42,7 @@ test_expect_success 'setup: a project, and somebody'\''s directory beside it' '
 
 for method in worktree snapshot; do
 	test_expect_success "$method: what is mounted in new directories is named by each verb, and stays as it is" '
-		start --method='$method' new-'$method' && files_of "$ws" >want && in_mounts <<-\EOF && is_untouched
+		start --method='$method' new-'$method' && files_but_mounts "$ws" >want && in_mounts <<-\EOF && is_untouched
 			mkdir -p "${ws:?}"/new/bound "${ws:?}"/new/tmpfs
 			mount --bind outside "${ws:?}"/new/bound
 			mount -t tmpfs tmpfs "${ws:?}"/new/tmpfs
@@ -73,11 +73,11 @@ for method in worktree snapshot; do
 	'
 
 	test_expect_success "$method: once nothing is mounted there, the directories go" '
-		git -C p ews revert new-'$method' >out && test_grep "Status: Verified" out && files_of "$ws" >got && test_cmp want got
+		git -C p ews revert new-'$method' >out && test_grep "Status: Verified" out && files_but_mounts "$ws" >got && test_cmp want got
 	'
 
 	test_expect_success "$method: what is mounted over a part of the base hides that: it is said, and nothing goes through" '
-		start --method='$method' over-'$method' && files_of "$ws" >want && in_mounts <<-\EOF && is_untouched && git -C p ews revert over-'$method' >out && test_grep "Status: Verified" out && files_of "$ws" >got && test_cmp want got
+		start --method='$method' over-'$method' && files_but_mounts "$ws" >want && in_mounts <<-\EOF && is_untouched && git -C p ews revert over-'$method' >out && test_grep "Status: Verified" out && files_but_mounts "$ws" >got && test_cmp want got
 			mount --bind outside "${ws:?}"/src
 			echo edit >>"${ws:?}"/docs/crlf.txt
 			code=0

@@ -14,10 +14,6 @@ state_of() (
 		GIT_OPTIONAL_LOCKS=0 git status --porcelain=v2 -uall && stat -c 'root %i' .
 )
 
-files_of() {
-	"$EWS_SRC/t/lister" -m -x .git -x .superqode "$1"
-}
-
 # new_session <id>: a session of p with changes; $ws, and its state in <id>.base and <id>.work.
 new_session() {
 	git -C p ews start "$1" >"$1.path" 2>"$1.err" && take_ws "$1.path" && state_of "$ws" >"$1.base" && (

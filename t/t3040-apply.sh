@@ -6,10 +6,6 @@ test_description='apply: the work comes home, all of it or nothing (P1, P4, P5, 
 
 . "$(dirname "$0")/test-lib.sh"
 
-files_of() {
-	"$EWS_SRC/t/lister" -m -x .git -x .superqode "$1"
-}
-
 # All of a project that a refused apply must leave: files, refs, index, config.
 state_of() {
 	test_fingerprint "$1"

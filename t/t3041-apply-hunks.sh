@@ -6,10 +6,6 @@ test_description='apply: single hunks, the index, a commit; and the result as a 
 
 . "$(dirname "$0")/test-lib.sh"
 
-files_of() {
-	"$EWS_SRC/t/lister" -m -x .git -x .superqode "$1"
-}
-
 # wrapped <what> <argument>...: git ews, whose git does that when it is to commit. `theirs`: somebody else commits.
 wrapped() {
 	mkdir -p wrap && printf '#!/bin/sh\ncase " $* " in *" commit --quiet "*) %s ;; esac\nexec "%s" "$@"\n' "$1" "$real" >wrap/git && chmod +x wrap/git &&

@@ -9,10 +9,6 @@ test_description='lock: one deep lock, or quick ones side by side, held by what 
 here=$PWD locks=$HOME/.superqode/working/p/locks
 export here
 
-ews() {
-	git -C p ews "$@"
-}
-
 # It is refused, with status 1.
 busy() {
 	test_expect_code 1 git -C p ews "$@" >out 2>err

@@ -8,10 +8,6 @@ test_description='epoch: a number that goes up when the project changes, and nev
 
 file=$HOME/.superqode/working/p/epoch
 
-ews() {
-	git -C p ews "$@"
-}
-
 # went_up <n>: by so much since it was asked last.
 went_up() {
 	was=$now && now=$(ews epoch) && test "$now" -eq $((was + $1)) || {

@@ -11,10 +11,6 @@ begin() {
 	ews round start --agent "$@" >out 2>err && take_ws out && round=ews/$(basename "${ws:?}")
 }
 
-ews() {
-	git -C p ews "$@"
-}
-
 # holds <round> <directory>: what its ref has is what stands there
 holds() {
 	rm -rf held && mkdir held && git -C p -c tar.umask=022 archive "$1" | tar -x -C held && test_same_tree -x .git -x .ews_scratch held "$2"

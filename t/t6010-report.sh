@@ -8,11 +8,6 @@ test_description='report: what happened in a session, and what was found (P1, P4
 
 qr=.superqode/qe-artifacts/qr
 
-# ews <argument>...: in p
-ews() {
-	git -C p ews "$@"
-}
-
 # report [<argument>...]: as Markdown in md
 report() {
 	ews report --output - "$@" >md

@@ -8,10 +8,6 @@ test_description='end: report, patch, tests and log are stored before anything g
 
 qe=p/.superqode/qe-artifacts
 
-ews() {
-	git -C p ews "$@"
-}
-
 # work <session>: start it and change something there, with a test
 work() {
 	start_ws p "$1" && echo more >>"${ws:?}/src/main.c" && mkdir -p "${ws:?}/tests" && echo "of $1" >"${ws:?}/tests/test_$1.py"

@@ -6,10 +6,6 @@ test_description='suggestions and pending: results that outlive their session, a
 
 . "$(dirname "$0")/test-lib.sh"
 
-ews() {
-	git -C p ews "$@"
-}
-
 test_expect_success 'suggestions: list and show know the patches alone' '
 	test_repo p && ews suggestions list >out && test_must_be_empty out && test_expect_code 128 git -C p ews suggestions show x 2>err && test_grep "^hint: there are none" err &&
 	start_ws p one && echo one >>"${ws:?}/src/main.c" && (cd "${ws:?}" && git diff >"$OLDPWD/fix") && ews report finding add --severity info --title "mend it" --fix "$PWD/fix" >id && ews end one >out &&

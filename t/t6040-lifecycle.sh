@@ -8,10 +8,6 @@ test_description='the whole life of a session: snapshot, sandbox, report, revert
 
 qe=p/.superqode/qe-artifacts
 
-ews() {
-	git -C p ews "$@"
-}
-
 test_expect_success 'P1: a snapshot of the project, work that is not committed included, and a workspace that holds the same' '
 	test_repo p && echo draft >>p/src/main.c && echo untracked >p/notes && test_fingerprint p >project && cp -a p before &&
 	snap=$(ews snapshot create -m "before the agent") && ews snapshot show --json "$snap" >json && test_json json .snapshot_id "$snap" && test_json json .files_count &&

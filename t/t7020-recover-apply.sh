@@ -166,10 +166,6 @@ killed_there() {
 	edit_restore "s/\"state\":	\"[a-z]*\"/\"state\":	\"planned\"/"
 }
 
-files_of() {
-	"$EWS_SRC/t/lister" -m -x .git -x .superqode "$1"
-}
-
 test_expect_success 'P1: what was interrupted in another work tree is named, and finished there alone' '
 	test_repo q && git -C q worktree add -q ../q-lw -b lw && (cd q-lw && git rm -qr src && echo lw >b && git add b && git commit -qm lw) && snap=$(git -C q-lw ews snapshot create) && files_of q-lw >theirs &&
 	echo later >q-lw/c && git -C q-lw ews snapshot restore --force $snap && killed_there && test_grep "\"version\":	2," "$(cat records)" && echo half >q-lw/b && echo mine >>q/run.sh && files_of q >mine &&

@@ -39,6 +39,11 @@ ews_repo_commit() {
 	GIT_AUTHOR_DATE=$ews_date GIT_COMMITTER_DATE=$ews_date git commit -q -m "$1"
 }
 
+# files_of <dir>: what is there, but for .git, .superqode and times
+files_of() {
+	"$EWS_SRC/t/lister" -m -x .git -x .superqode "$1"
+}
+
 # test_same_tree [-t] [-x <path>]... [-M <path>]... <a> <b>: the same files in both, but for .git, .superqode
 # and times; with -t the times too, but for those of -M.
 test_same_tree() (

@@ -3,6 +3,11 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh
 
+# ews <argument>...: in the project p
+ews() {
+	git -C p ews "$@"
+}
+
 # take_ws <file> [<name>]: the path of a workspace that is the only line of <file>, into the variable
 # ws, or <name>. It must be a directory, no link, below the test's own; until then the variable names nothing.
 take_ws() {
