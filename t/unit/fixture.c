@@ -49,6 +49,11 @@ int fstatfs(int fd, struct statfs *out)
 	return rc;
 }
 
+void fixture_sow(size_t seed)
+{
+	random_state = seed;
+}
+
 size_t fixture_pick(size_t n)
 {
 	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
@@ -102,7 +107,7 @@ void fixture_begin(void)
 
 	umask(022);
 	fixture_file_system = 0;
-	random_state = fixture_seed();
+	fixture_sow(fixture_seed());
 	cr_assert(mkdtemp(name));
 	top = realpath(name, NULL);
 	cr_assert(top);

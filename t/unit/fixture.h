@@ -31,6 +31,8 @@ size_t fixture_seed(void);
 size_t fixture_rounds(size_t otherwise);
 /* The same for rounds that take long: a tenth of them where each takes ten times as long. */
 size_t fixture_rounds_if_fast(size_t otherwise);
+/* Let chance start at `seed`, and not where fixture_begin() lets it. */
+void fixture_sow(size_t seed);
 /* A number below `n`, by chance. */
 size_t fixture_pick(size_t n);
 /* One of the strings of an array. */

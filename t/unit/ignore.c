@@ -19,23 +19,9 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "fixture.h"
 
 #define NODES_MAX 60
-
-static uint64_t random_state;
-
-static size_t pick(size_t n)
-{
-	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-	return (size_t)(random_state >> 33) % n;
-}
-
-static size_t setting(const char *name, size_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoul(text, NULL, 10) : otherwise;
-}
 
 struct node {
 	char *path;
@@ -58,7 +44,7 @@ static const char *random_name(void)
 					     "[a]", "a*",    "-",        "a]",    "1",    "foo", "Foo",
 					     "bar", "foo.c", "\xc3\xa9", "x\xff", "a\tb", "^",   "foobar" };
 
-	return names[pick(sizeof(names) / sizeof(*names))];
+	return FIXTURE_ONE_OF(names);
 }
 
 /* A name with wildcards here and there, most of which match what they stand for. */
@@ -89,7 +75,7 @@ static void add_bent_name(struct ews_buf *out, const char *name)
 					      "[!-/]" };
 
 	for (const char *at = name; *at; at++) {
-		const char *shape = pick(4) ? "%c" : shapes[pick(sizeof(shapes) / sizeof(*shapes))];
+		const char *shape = fixture_pick(4) ? "%c" : FIXTURE_ONE_OF(shapes);
 
 		for (; *shape; shape++) {
 			if (*shape == '%')
@@ -166,38 +152,38 @@ static void add_random_pattern(struct ews_buf *out)
 		"[.-0]",
 		"[[:foo]",
 	};
-	size_t n = 1 + pick(3);
+	size_t n = 1 + fixture_pick(3);
 
-	if (!pick(6))
+	if (!fixture_pick(6))
 		ews_buf_adds(out, "!");
-	if (!pick(5))
+	if (!fixture_pick(5))
 		ews_buf_adds(out, "/");
 	for (size_t i = 0; i < n; i++) {
-		if (pick(3))
+		if (fixture_pick(3))
 			add_bent_name(out, random_name());
 		else
-			ews_buf_adds(out, tokens[pick(sizeof(tokens) / sizeof(*tokens))]);
-		if (!pick(3))
-			ews_buf_adds(out, pick(3) ? "/" : "/**/");
+			ews_buf_adds(out, FIXTURE_ONE_OF(tokens));
+		if (!fixture_pick(3))
+			ews_buf_adds(out, fixture_pick(3) ? "/" : "/**/");
 	}
-	if (!pick(6))
+	if (!fixture_pick(6))
 		ews_buf_adds(out, "/");
-	if (!pick(8))
-		ews_buf_adds(out, pick(2) ? " " : "\\ ");
+	if (!fixture_pick(8))
+		ews_buf_adds(out, fixture_pick(2) ? " " : "\\ ");
 }
 
 static void add_random_rules(struct ews_buf *out)
 {
-	size_t n = 1 + pick(6);
+	size_t n = 1 + fixture_pick(6);
 
-	if (!pick(12))
+	if (!fixture_pick(12))
 		ews_buf_adds(out, "\xef\xbb\xbf");
 	for (size_t i = 0; i < n; i++) {
-		if (!pick(15))
+		if (!fixture_pick(15))
 			ews_buf_add(out, "a\0b", 3);
 		add_random_pattern(out);
-		if (i + 1 < n || pick(2))
-			ews_buf_adds(out, pick(8) ? "\n" : "\r\n");
+		if (i + 1 < n || fixture_pick(2))
+			ews_buf_adds(out, fixture_pick(8) ? "\n" : "\r\n");
 	}
 }
 
@@ -214,21 +200,21 @@ static void write_file(const char *path, const struct ews_buf *text)
 static void make_tree(struct tree *tree)
 {
 	memset(tree, 0, sizeof(*tree));
-	tree->fold_case = !pick(3);
+	tree->fold_case = !fixture_pick(3);
 	tree->excludes = tree->info = (struct ews_buf)EWS_BUF_INIT;
-	if (!pick(3))
+	if (!fixture_pick(3))
 		add_random_rules(&tree->excludes);
-	if (!pick(3))
+	if (!fixture_pick(3))
 		add_random_rules(&tree->info);
 	tree->nodes[tree->n++] = (struct node){ .path = ews_strdup(""), .is_dir = true };
 	while (tree->n < NODES_MAX) {
-		const struct node *parent = &tree->nodes[pick(tree->n)];
+		const struct node *parent = &tree->nodes[fixture_pick(tree->n)];
 		struct node *node = &tree->nodes[tree->n];
 		size_t k;
 
 		if (!parent->is_dir)
 			continue;
-		*node = (struct node){ .is_dir = pick(2),
+		*node = (struct node){ .is_dir = fixture_pick(2),
 				       .path = ews_strfmt("%s%s%s", parent->path, *parent->path ? "/" : "",
 							  random_name()) };
 		for (k = 0; k < tree->n; k++)
@@ -248,7 +234,7 @@ static void make_tree(struct tree *tree)
 		struct node *node = &tree->nodes[i];
 
 		node->rules_text = (struct ews_buf)EWS_BUF_INIT;
-		if (!node->is_dir || (i && pick(3)))
+		if (!node->is_dir || (i && fixture_pick(3)))
 			continue;
 		add_random_rules(&node->rules_text);
 		char *name = ews_strfmt("./%s/.gitignore", node->path);
@@ -333,7 +319,7 @@ static void check_one_tree(size_t seed)
 	struct ews_ignore *base;
 	const char *at;
 
-	random_state = seed * 7919 + 1;
+	fixture_sow(seed * 7919 + 1);
 	cr_assert_eq(mkdir("tree", 0777), 0);
 	cr_assert_eq(chdir("tree"), 0);
 	make_tree(&tree);
@@ -393,8 +379,8 @@ static void remove_work_dir(void)
 
 Test(ignore, git_ignores_the_same_paths, .init = make_work_dir, .fini = remove_work_dir)
 {
-	size_t seed = setting("EWS_SEED", 1);
-	size_t rounds = setting("EWS_ROUNDS", 60);
+	size_t seed = fixture_seed();
+	size_t rounds = fixture_rounds(60);
 
 	for (size_t i = 0; i < rounds; i++)
 		check_one_tree(seed + i);
@@ -405,14 +391,14 @@ static struct ews_ignore *make_pair(struct ews_buf *path, struct ews_buf *patter
 				    const struct ews_ignore *root)
 {
 	static const char *const joints[] = { "/", "/", "/", "/", "/", "/**/", "\\/", "?", "[!x]", "[/]" };
-	size_t components = 1 + pick(3);
+	size_t components = 1 + fixture_pick(3);
 	EWS_CLEANUP(free) char *dir = ews_strfmt("%zu", i);
 	EWS_CLEANUP(free) char *file = ews_strfmt("%zu/.gitignore", i);
 
 	ews_buf_truncate(pattern, 0);
 	ews_buf_truncate(path, 0);
 	ews_buf_adds(path, dir);
-	ews_buf_adds(pattern, pick(4) ? "" : pick(2) ? "/" : "**/");
+	ews_buf_adds(pattern, fixture_pick(4) ? "" : fixture_pick(2) ? "/" : "**/");
 	while (components--) {
 		const char *name = random_name();
 
@@ -420,7 +406,7 @@ static struct ews_ignore *make_pair(struct ews_buf *path, struct ews_buf *patter
 		ews_buf_adds(path, name);
 		add_bent_name(pattern, name);
 		if (components)
-			ews_buf_adds(pattern, joints[pick(sizeof(joints) / sizeof(*joints))]);
+			ews_buf_adds(pattern, FIXTURE_ONE_OF(joints));
 	}
 	cr_assert_eq(mkdir(dir, 0777), 0);
 	write_file(file, pattern);
@@ -442,10 +428,10 @@ static bool is_ignored_below(const struct ews_ignore *rules, const char *path)
 
 Test(ignore, git_matches_the_same_names, .init = make_work_dir, .fini = remove_work_dir)
 {
-	size_t seed = setting("EWS_SEED", 1);
-	size_t pairs = setting("EWS_ROUNDS", 60) * 50;
+	size_t seed = fixture_seed();
+	size_t pairs = fixture_rounds(60) * 50;
 
-	random_state = seed;
+	fixture_sow(seed);
 	for (unsigned fold = 0; fold < 2; fold++) {
 		EWS_CLEANUP(ignore) struct ews_ignore *base = ews_ignore_new(NULL, 0, NULL, 0, fold);
 		EWS_CLEANUP(ignore) struct ews_ignore *root = ews_ignore_enter(base, "", NULL, 0);
@@ -511,19 +497,19 @@ Test(ignore, random_bytes_as_a_pattern_stay_within_their_memory)
 {
 	static const char letters[] = "ab/*?[]!^-\\:[:alpha:]\xff";
 
-	random_state = setting("EWS_SEED", 1);
+	fixture_sow(fixture_seed());
 	for (size_t round = 0; round < 200000; round++) {
 		char pattern[16], text[8];
-		size_t n = pick(sizeof(pattern)), k = pick(sizeof(text));
+		size_t n = fixture_pick(sizeof(pattern)), k = fixture_pick(sizeof(text));
 
 		for (size_t i = 0; i < n; i++)
-			pattern[i] = letters[pick(sizeof(letters) - 1)];
+			pattern[i] = letters[fixture_pick(sizeof(letters) - 1)];
 		for (size_t i = 0; i < k; i++)
-			text[i] = letters[pick(3)];
+			text[i] = letters[fixture_pick(3)];
 		/* Copies of the exact size, so that a sanitizer sees a step too far. */
 		EWS_CLEANUP(free) char *p = ews_strndup(pattern, n);
 		EWS_CLEANUP(free) char *t = ews_strndup(text, k);
 
-		ews_ignore_wildmatch(p, t, pick(2));
+		ews_ignore_wildmatch(p, t, fixture_pick(2));
 	}
 }

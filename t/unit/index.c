@@ -19,20 +19,13 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "fixture.h"
 
 /* What ls-files --debug shows of a cache entry's flags. */
 #define SHOWN_ASSUMED_UNCHANGED 0x8000ul
 #define SHOWN_INTENT_TO_ADD (1ul << 29)
 #define SHOWN_SKIP_WORKTREE (1ul << 30)
 #define SHOWN (SHOWN_ASSUMED_UNCHANGED | SHOWN_INTENT_TO_ADD | SHOWN_SKIP_WORKTREE)
-
-static uint64_t random_state;
-
-static size_t pick(size_t n)
-{
-	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-	return (size_t)(random_state >> 33) % n;
-}
 
 static void sh(const char *command)
 {
@@ -56,9 +49,7 @@ static char work_dir[] = "/tmp/ews-index-XXXXXX";
 
 static void make_work_dir(void)
 {
-	const char *seed = getenv("EWS_SEED");
-
-	random_state = seed ? strtoul(seed, NULL, 10) : 1;
+	fixture_sow(fixture_seed());
 	cr_assert(mkdtemp(work_dir));
 	cr_assert_eq(chdir(work_dir), 0);
 	setenv("HOME", work_dir, 1);
@@ -336,21 +327,23 @@ Test(index, random_indexes_are_read_as_git_reads_them, .init = make_work_dir, .f
 		FILE *pipe = popen("git update-index -z --index-info 2>/dev/null", "w");
 
 		cr_assert(pipe);
-		for (size_t i = pick(60) + 1; i; i--) {
-			size_t stage = pick(4) ? 0 : 1 + pick(3);
+		for (size_t i = fixture_pick(60) + 1; i; i--) {
+			size_t stage = fixture_pick(4) ? 0 : 1 + fixture_pick(3);
 
-			fprintf(pipe, "%s %040zx %zu\t%c%c/%.*s%c", modes[pick(5)], pick(1000) + 1, stage,
-				(int)('a' + pick(3)), (int)('a' + pick(3)), (int)pick(6), "ab\n.\xff-", 0);
-			fprintf(pipe, "%s %040zx 0\tf%zu%c", modes[pick(5)], pick(1000) + 1, pick(40), 0);
+			fprintf(pipe, "%s %040zx %zu\t%c%c/%.*s%c", modes[fixture_pick(5)], fixture_pick(1000) + 1,
+				stage, (int)('a' + fixture_pick(3)), (int)('a' + fixture_pick(3)),
+				(int)fixture_pick(6), "ab\n.\xff-", 0);
+			fprintf(pipe, "%s %040zx 0\tf%zu%c", modes[fixture_pick(5)], fixture_pick(1000) + 1,
+				fixture_pick(40), 0);
 		}
 		(void)pclose(pipe); /* git refuses some of these paths */
 		form = ews_strfmt("git update-index --index-version %zu %s && git ls-files -z f1 f2 f3 |"
 				  " git update-index -z --%s --stdin",
-				  2 + pick(3),
-				  pick(3)   ? ""
-				  : pick(2) ? "--split-index"
-					    : "--no-split-index",
-				  pick(2) ? "skip-worktree" : "assume-unchanged");
+				  2 + fixture_pick(3),
+				  fixture_pick(3)   ? ""
+				  : fixture_pick(2) ? "--split-index"
+						    : "--no-split-index",
+				  fixture_pick(2) ? "skip-worktree" : "assume-unchanged");
 		(void)!system(form);
 		sh("echo x >f41 && git add f41");
 		check_index(what, EWS_SHA1);
@@ -460,21 +453,21 @@ static void check_damaged(const struct ews_buf *bytes, int dir_fd)
 
 static void damage(struct ews_buf *bytes)
 {
-	for (size_t i = 1 + pick(4); i; i--) {
+	for (size_t i = 1 + fixture_pick(4); i; i--) {
 		static const unsigned char values[] = { 0, 1, 0x7f, 0x80, 0xff, '/', '.' };
-		size_t at = pick(bytes->len);
+		size_t at = fixture_pick(bytes->len);
 
-		if (!pick(3))
-			bytes->ptr[at] ^= (char)(1 << pick(8));
-		else if (pick(6))
-			bytes->ptr[at] = (char)values[pick(sizeof(values))];
+		if (!fixture_pick(3))
+			bytes->ptr[at] ^= (char)(1 << fixture_pick(8));
+		else if (fixture_pick(6))
+			bytes->ptr[at] = (char)values[fixture_pick(sizeof(values))];
 		else
 			memmove(bytes->ptr + at / 2, bytes->ptr + at, bytes->len - at);
 	}
-	if (!pick(4))
-		ews_buf_truncate(bytes, pick(bytes->len));
+	if (!fixture_pick(4))
+		ews_buf_truncate(bytes, fixture_pick(bytes->len));
 	/* Zeros are no checksum, or else nearly all would end there. */
-	if (bytes->len > 20 && pick(50))
+	if (bytes->len > 20 && fixture_pick(50))
 		memset(bytes->ptr + bytes->len - 20, 0, 20);
 }
 

@@ -24,21 +24,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/proc.h"
-
-static uint64_t random_state;
-
-static size_t pick(size_t n)
-{
-	random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-	return (size_t)(random_state >> 33) % n;
-}
-
-static size_t setting(const char *name, size_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoul(text, NULL, 10) : otherwise;
-}
+#include "fixture.h"
 
 static void add_word(struct ews_buf *out, const struct ews_shell_word *word)
 {
@@ -500,19 +486,19 @@ Test(shell, random_bytes_end_in_a_list_or_an_error)
 		"esac", ";;",  "[[ ", " ]]", "x=",    "~",         "*",   "[",      "]",    "!",     "=",
 		",",    "..",  "\t",  "&&",  "||",    "function ", "f()", "while ", "@",    "\xff",
 	};
-	size_t rounds = setting("EWS_ROUNDS", 30000), parsed = 0;
+	size_t rounds = fixture_rounds(30000), parsed = 0;
 
-	random_state = setting("EWS_SEED", 5);
+	fixture_sow(fixture_seed() + 4);
 	for (size_t i = 0; i < rounds; i++) {
 		EWS_CLEANUP(shell) struct ews_shell shell = EWS_SHELL_INIT;
 		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-		size_t n = pick(40);
+		size_t n = fixture_pick(40);
 
 		while (n--) {
-			if (pick(20))
-				ews_buf_adds(&text, tokens[pick(sizeof(tokens) / sizeof(*tokens))]);
+			if (fixture_pick(20))
+				ews_buf_adds(&text, FIXTURE_ONE_OF(tokens));
 			else
-				ews_buf_addc(&text, (char)(1 + pick(255)));
+				ews_buf_addc(&text, (char)(1 + fixture_pick(255)));
 		}
 		parsed += ews_shell_parse(&shell, text.ptr) == 0;
 	}
@@ -529,23 +515,23 @@ static void add_random_word(struct ews_buf *out)
 		"\"#\"",  "!",   "^",     "'*'",       "\\*",      "$%",      "\"$\"",    "\"\\`\"",
 		"\"'\"",  "x]",  ":",     "--a='b c'", "\\$",      "\"\"",    "''",       "\\\"",
 	};
-	size_t n = 1 + pick(4);
+	size_t n = 1 + fixture_pick(4);
 
 	while (n--)
-		ews_buf_adds(out, pieces[pick(sizeof(pieces) / sizeof(*pieces))]);
+		ews_buf_adds(out, FIXTURE_ONE_OF(pieces));
 }
 
 /* Commands `w <words>` joined by operators at which the next one runs, too. */
 static void add_random_commands(struct ews_buf *out, unsigned depth)
 {
 	static const char *const joins[] = { "; ", "\n", " && ", "&& \n ", " # a ' comment\n", ";", " \\\n; " };
-	size_t n = 1 + pick(4);
+	size_t n = 1 + fixture_pick(4);
 
 	for (size_t i = 0; i < n; i++) {
-		size_t words = pick(4), shape = depth ? pick(9) : 0;
+		size_t words = fixture_pick(4), shape = depth ? fixture_pick(9) : 0;
 
 		if (i)
-			ews_buf_adds(out, joins[pick(sizeof(joins) / sizeof(*joins))]);
+			ews_buf_adds(out, FIXTURE_ONE_OF(joins));
 		if (shape == 1 || shape == 2) {
 			ews_buf_adds(out, shape == 1 ? "{ " : "if w 1; then ");
 			add_random_commands(out, depth - 1);
@@ -566,7 +552,7 @@ static void add_random_commands(struct ews_buf *out, unsigned depth)
 		}
 		ews_buf_adds(out, "w");
 		while (words--) {
-			ews_buf_adds(out, pick(5) ? " " : " \\\n\t");
+			ews_buf_adds(out, fixture_pick(5) ? " " : " \\\n\t");
 			add_random_word(out);
 		}
 		if (shape == 5)
@@ -616,9 +602,9 @@ static void check_with(const char *program, const char *text, const char *expect
 
 Test(shell, words_are_what_sh_passes_to_a_command)
 {
-	size_t rounds = setting("EWS_ROUNDS", 150), compared = 0;
+	size_t rounds = fixture_rounds(150), compared = 0;
 
-	random_state = setting("EWS_SEED", 7);
+	fixture_sow(fixture_seed() + 6);
 	for (size_t i = 0; i < rounds; i++) {
 		EWS_CLEANUP(shell) struct ews_shell shell = EWS_SHELL_INIT;
 		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT, seen = EWS_BUF_INIT;
