@@ -9,11 +9,6 @@ itself, and the paths that settings exclude.'
 
 . "$(dirname "$0")/test-lib.sh"
 
-# yaml <line>...: the project's superqode.yaml
-yaml() {
-	printf '%s\n' "$@" >project/superqode.yaml
-}
-
 # holds <key> <value> <origin>: this value, from a place that ends so
 holds() {
 	(cd project && git ews config get --show-origin "$1") >got 2>err || return 1

@@ -9,11 +9,6 @@ alone gets none.'
 
 . "$(dirname "$0")/test-lib.sh"
 
-# yaml <line>...: the project's superqode.yaml
-yaml() {
-	printf '%s\n' "$@" >project/superqode.yaml
-}
-
 # holds <key> <value>
 holds() {
 	git -C project ews config get "$1" >got 2>err || return 1

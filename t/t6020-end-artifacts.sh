@@ -88,10 +88,6 @@ if test_have_prereq VALGRIND; then
 fi
 kill_points=4
 
-sound() {
-	no_litter && git -C p fsck --strict --no-dangling >fsck.out 2>&1 && test_must_be_empty fsck.out
-}
-
 # The session is whole, or all of its artifacts are; to end it once more makes none twice.
 after_end() {
 	if ews path h >where 2>err; then

@@ -95,10 +95,6 @@ if test_have_prereq VALGRIND; then
 fi
 kill_points=4
 
-sound() {
-	no_litter && git -C p fsck --strict --no-dangling >fsck.out 2>&1 && test_must_be_empty fsck.out
-}
-
 # A session as it was, or a pending one; in the end what it came to comes home.
 after_end() {
 	ews path x >out 2>err && { ews end --pending x >out 2>err || return 1; }

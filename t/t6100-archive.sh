@@ -24,11 +24,6 @@ one_in() {
 	at=$1 && shift && one "$@" && at=
 }
 
-# says <text> <file>: that is all that the file says
-says() {
-	test "$1" = "$(cat "$2")" || { cat "$2" >&2 && return 1; }
-}
-
 # files: the paths of the archive $one, in a line
 files() {
 	arch show --files "$one" && sed "s/.* //" out | tr "\n" " " >got

@@ -21,10 +21,6 @@ one() {
 	arch "$@" && one=$(cat out)
 }
 
-says() {
-	test "$1" = "$(cat "$2")" || { cat "$2" >&2 && return 1; }
-}
-
 test_expect_success 'setup: two states with every kind of change, one of them between text and binary' '
 	test_repo a && rm -rf a/.git a/.gitignore && printf -- "-- c\n++ d\nselect\n" >a/q.sql && printf "a\fb\rc\342\200\250d\n" >a/odd && printf "text\n" >a/kind && printf "\000\001" >a/pic && mkdir a/gone a/swap && echo x >a/swap/in && echo "{}" >a/config.json && head -c 9000 /dev/zero | tr "\0" x >a/late && printf "\000tail\n" >>a/late && ln a/q.sql a/twin &&
 	cp -a a b && printf "select\n" >b/q.sql && printf "a\fb\rC\342\200\250d\n" >b/odd && printf "\000bin" >b/kind && printf "\000\002" >b/pic && chmod 755 b/pic && rm -r b/swap b/gone b/empty && ln -s q.sql b/swap && echo "{ }" >b/config.json && echo more >>b/late && mkdir b/new && chmod 600 b/src/main.c && rm b/link && echo file >b/link && printf "no newline" >b/src/numbers && mv b/docs/crlf.txt b/moved.txt && echo new >b/-n && mkfifo b/pipe &&

@@ -17,6 +17,11 @@ test_path_is_dir() {
 	}
 }
 
+# says <text> <file>: that is all that the file says
+says() {
+	test "$1" = "$(cat "$2")" || { cat "$2" >&2 && return 1; }
+}
+
 # test_path_is_link <path> [<text>]
 test_path_is_link() {
 	test -h "$1" || {

@@ -44,6 +44,11 @@ files_of() {
 	"$EWS_SRC/t/lister" -m -x .git -x .superqode "$1"
 }
 
+# yaml <line>...: the superqode.yaml of the project `project`
+yaml() {
+	printf '%s\n' "$@" >project/superqode.yaml
+}
+
 # test_same_tree [-t] [-x <path>]... [-M <path>]... <a> <b>: the same files in both, but for .git, .superqode
 # and times; with -t the times too, but for those of -M.
 test_same_tree() (

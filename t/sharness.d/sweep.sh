@@ -25,8 +25,13 @@ no_litter() {
 	test_must_be_empty litter
 }
 
+# sound: what holds of p whatever was killed; a test that asks for more has its own.
+sound() {
+	no_litter && git -C p fsck --strict --no-dangling >fsck.out 2>&1 && test_must_be_empty fsck.out
+}
+
 # sweep <saved state> <check> <verb and arguments>...: kill the verb at $kill_points points (ten; all with TEST_LONG), each
-# time from the saved state, recover, and check; `sound` is the test's own.
+# time from the saved state, recover, and check; it must be `sound`.
 sweep() {
 	saved=$1 check=$2
 	shift 2
