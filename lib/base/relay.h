@@ -23,7 +23,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/cleanup.h"
 #include "base/flow.h"
 
 struct ews_relay {

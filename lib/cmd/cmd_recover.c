@@ -16,7 +16,6 @@
 #include "cmd/cmd.h"
 #include "cmd/progress.h"
 #include "cmd/render_diff.h"
-#include "cmd/render_path.h"
 #include "cmd/render_recover.h"
 #include "store/config_user.h"
 #include "work/diff.h"

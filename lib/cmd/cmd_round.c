@@ -18,6 +18,7 @@
 #include "cmd/start_opts.h"
 #include "work/round_find.h"
 #include "work/rules.h"
+#include "work/scratch.h"
 #include "work/session_open.h"
 
 static const char *const start_usage[] = {

@@ -33,6 +33,7 @@
 #include "work/session_lock.h"
 #include "work/session_open.h"
 #include "work/session_project.h"
+#include "work/user_hook.h"
 
 #define TIMEOUT_S_MAX 1000000000u
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
-#include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/cmd_apply.h"
 #include "cmd/pager.h"

@@ -6,7 +6,6 @@
 #ifndef EWS_CMD_RENDER_FAREWELL_H
 #define EWS_CMD_RENDER_FAREWELL_H
 
-#include "cmd/cmd.h"
 #include "work/farewell.h"
 
 /* Add "artifacts": { "id", "type", "path" } of each. */

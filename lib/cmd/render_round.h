@@ -6,7 +6,6 @@
 #ifndef EWS_CMD_RENDER_ROUND_H
 #define EWS_CMD_RENDER_ROUND_H
 
-#include "cmd/cmd.h"
 #include "work/round.h"
 
 /* "2 file(s) (+5/-1): a.c, b.c" */

@@ -16,7 +16,6 @@
 #include "base/hash.h"
 #include "base/path.h"
 #include "base/path_line.h"
-#include "base/str.h"
 #include "store/archive_member.h"
 #include "store/archive_write.h"
 #include "store/home.h"

@@ -17,7 +17,6 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "base/strv.h"
 #include "store/attr.h"
 #include "store/bench.h"

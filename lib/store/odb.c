@@ -24,6 +24,7 @@
 #include "store/loose_read.h"
 #include "store/object_dirs.h"
 #include "store/odb_ops.h"
+#include "store/recent.h"
 
 #define COMMONDIR_MAX (64 * EWS_KIB)
 

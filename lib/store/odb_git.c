@@ -28,7 +28,6 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/spares.h"
-#include "base/str.h"
 #include "base/strv.h"
 #include "store/git.h"
 #include "store/home.h"

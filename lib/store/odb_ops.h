@@ -16,7 +16,6 @@
 #include "base/strv.h"
 #include "store/oid.h"
 #include "store/pack_place.h"
-#include "store/recent.h"
 
 struct ews_odb;
 struct ews_ref;

@@ -14,7 +14,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"

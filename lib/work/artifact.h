@@ -20,7 +20,6 @@
 
 #include "base/strv.h"
 #include "store/repo.h"
-#include "work/artifact_place.h"
 #include "work/artifact_registry.h"
 
 /* A new one. Its bytes are those of one of `fd`, `blob`, `in_place` and `data`. */

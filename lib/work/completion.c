@@ -9,6 +9,7 @@
 #include "work/apply.h"
 #include "work/session_place.h"
 #include "work/session_project.h"
+#include "work/user_hook.h"
 
 const char *ews_decision_word(enum ews_decision decision)
 {

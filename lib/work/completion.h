@@ -11,7 +11,6 @@
 #define EWS_WORK_COMPLETION_H
 
 #include "work/end.h"
-#include "work/user_hook.h"
 
 enum ews_decision {
 	EWS_DECISION_NONE = 0, /* nobody was asked, or nothing differs */

@@ -20,6 +20,7 @@
 #include "base/str.h"
 #include "store/home.h"
 #include "work/artifact.h"
+#include "work/artifact_place.h"
 #include "work/session_lock.h"
 
 #define FINDINGS_FILE "findings.json"

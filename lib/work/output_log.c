@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "work/artifact_place.h"
 
 #define NAMES_MAX 100000
 #define LAST_LINE "\n[git ews: the log ends here, at 64 MiB; the command went on]\n"

@@ -9,7 +9,6 @@
 #ifndef EWS_WORK_PATCH_H
 #define EWS_WORK_PATCH_H
 
-#include "store/entry.h"
 #include "store/repo.h"
 
 struct ews_patch {

@@ -35,7 +35,6 @@
 #include "work/session_project.h"
 #include "work/start.h"
 #include "work/steps.h"
-#include "work/undo.h"
 #include "work/whose.h"
 
 #define UNBEGUN_WAIT_MS 5000 /* others may hold a session for a moment while its owner is at his own affairs */

@@ -11,7 +11,6 @@
 
 #include "base/dir.h"
 #include "base/error.h"
-#include "base/str.h"
 #include "work/holding.h"
 #include "work/output_log.h"
 #include "work/recover.h"

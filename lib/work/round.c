@@ -19,6 +19,7 @@
 #include "work/round_branch.h"
 #include "work/round_find.h"
 #include "work/rules.h"
+#include "work/scratch.h"
 #include "work/session_lock.h"
 #include "work/session_name.h"
 #include "work/session_open.h"

@@ -20,7 +20,6 @@
 #include "base/progress_fn.h"
 #include "work/end.h"
 #include "work/round_record.h"
-#include "work/scratch.h"
 #include "work/start.h"
 
 struct ews_round_start_opts {

@@ -10,7 +10,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/path.h"
 #include "work/branch.h"
 #include "work/stage.h"
 #include "work/tripwire.h"

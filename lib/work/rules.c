@@ -15,7 +15,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "store/gitconfig_files.h"
 #include "store/home.h"
 #include "store/index.h"

@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/path.h"
+#include "store/early.h"
 #include "store/home.h"
 
 int ews_session_fail_at_work(const char *id)

@@ -7,7 +7,6 @@
 #define EWS_WORK_SESSION_H
 
 #include "base/json.h"
-#include "store/early.h"
 #include "store/lock.h"
 #include "store/repo.h"
 #include "store/state.h"

@@ -19,6 +19,7 @@
 #include "base/handle.h"
 #include "base/path.h"
 #include "base/shell_word.h"
+#include "store/early.h"
 #include "store/gitfile.h"
 #include "work/session_lock.h"
 #include "work/session_project.h"

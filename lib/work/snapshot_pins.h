@@ -10,7 +10,6 @@
 #define EWS_WORK_SNAPSHOT_PINS_H
 
 #include "store/batch.h"
-#include "store/commit.h"
 #include "store/tree.h"
 #include "work/content.h"
 

@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 
-#include "base/alloc.h"
 #include "base/error.h"
 #include "base/str.h"
 #include "store/git.h"
