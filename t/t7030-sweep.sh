@@ -54,6 +54,11 @@ test_expect_success 'P4: what git, or libgit2, could not delete though it succee
 	sweep -j 1 -f EINTR -n 1 -a "unlink.*refs/heads/left.lock$" end/branch
 '
 
+test_expect_success 'P3, P4: what somebody does meanwhile is not lost, and no directory that he puts there leads a verb elsewhere' '
+	sweep -j 1 -f before:commit -n 1 -a "unlinkat.*/p/d/b$" revert/in-place && sweep -j 1 -f "before:wrote after:revert" -n 2 -a "undo/op-.*json$|/index$" revert/worktree &&
+	sweep -j 1 -f "before:linked after:swapped" -n 1 -a "unlinkat.*/x/d/e$" revert/snapshot
+'
+
 test_expect_success 'P1, P8: what cannot be looked at just now is not taken for what is not there' '
 	sweep -j 1 -f "unread unopened" -n 3 -a "openat.*/sessions/[^/]*/state.json$" round-end/worktree && sweep -j 1 -f "unread unopened" -n 6 -a "/p/[.]git(/HEAD|/index)?$" start/worktree diff/worktree &&
 	sweep -j 1 -f unread -n 6 -a "/(project.json|x/new|x/d/b)$" status/worktree apply/plain

@@ -1,8 +1,8 @@
 /*
  * killat: run a command, and do it harm right before its N-th change of the file system.
  *
- *     killat [-1] [-y | -r] [-c <regexp>] [-e <errno> [-f] | -s <signal>] [-w <s>] [-o <log>] [-t <trace>]
- *            <n> <command> [<arg>...]
+ *     killat [-1] [-y | -r] [-c <regexp>] [-e <errno> [-f] | -s <signal> | -x <program> [-a]] [-w <s>] [-o <log>]
+ *            [-t <trace>] <n> <command> [<arg>...]
  *
  * A "change" is a system call that would alter a file, a name or an attribute,
  * made by the command or any process or thread it starts; the harm comes
@@ -16,6 +16,8 @@
  * -s  another signal, by name ("INT"): what a terminal or an init sends
  * -e  none: the call fails with this error, by name ("EIO"), and the command goes on
  * -f  with -e: each further call that wants space fails as well, as when a disk is full
+ * -x  none: the call waits until this program has run to its end, which is given the paths of the call
+ * -a  with -x: it is run when the call is done, and before what made the call goes on
  *
  * -c  of the changes only those count whose text, as a trace has it after the process, matches the extended regexp
  * -w  a command that takes more than so many seconds is killed
@@ -163,11 +165,11 @@ static const struct word {
   signals[] = { { "INT", SIGINT }, { "TERM", SIGTERM }, { "HUP", SIGHUP }, { NULL, 0 } };
 
 struct settings {
-	const char *log, *trace;
+	const char *log, *trace, *meanwhile;
 	long goal;
 	unsigned wait_s;
 	int signal, error;
-	bool only_one, with_syncs, stays_full, looks;
+	bool only_one, with_syncs, stays_full, looks, after;
 	char here[PATH_MAX]; /* below which directory looks count */
 	regex_t *counted; /* NULL: all of them */
 };
@@ -450,11 +452,12 @@ static bool parse(struct settings *set, int argc, char **argv)
 	bool is_good = true;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "+1yrfc:e:s:o:t:w:")) != -1) {
+	while ((opt = getopt(argc, argv, "+1yrfac:e:s:x:o:t:w:")) != -1) {
 		set->only_one = set->only_one || opt == '1';
 		set->with_syncs = set->with_syncs || opt == 'y';
 		set->stays_full = set->stays_full || opt == 'f';
 		set->looks = set->looks || opt == 'r';
+		set->after = set->after || opt == 'a';
 		if (opt == 'e')
 			is_good = is_good && (set->error = find_word(errors, optarg));
 		else if (opt == 's')
@@ -465,6 +468,8 @@ static bool parse(struct settings *set, int argc, char **argv)
 			set->log = optarg;
 		else if (opt == 't')
 			set->trace = optarg;
+		else if (opt == 'x')
+			set->meanwhile = optarg;
 		else if (opt == 'w')
 			set->wait_s = (unsigned)strtoul(optarg, NULL, 10);
 		else if (opt == '?')
@@ -476,9 +481,32 @@ static bool parse(struct settings *set, int argc, char **argv)
 	return !set->looks || getcwd(set->here, sizeof(set->here));
 }
 
-/* The N-th call: what is to happen to whom. */
-static bool harm(const struct settings *set, pid_t task)
+/* Somebody else acts, who is not traced; all but the task that made the call go on. `what` is changed. */
+static bool run_meanwhile(const struct settings *set, char *what)
 {
+	char *argv[4] = { (char *)set->meanwhile };
+	pid_t pid;
+	int status;
+
+	strtok(what, "\t");
+	argv[1] = strtok(NULL, "\t");
+	argv[2] = argv[1] ? strtok(NULL, "\t") : NULL;
+	pid = fork();
+	if (pid == 0) {
+		execv(argv[0], argv);
+		_exit(127);
+	}
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR || is_late)
+			return false;
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* The N-th call: what is to happen to whom. */
+static bool harm(const struct settings *set, pid_t task, char *what)
+{
+	if (set->meanwhile)
+		return run_meanwhile(set, what);
 	if (set->error)
 		return fail_call(task, set->error);
 	for (size_t i = 0; i < tasks_n; i++)
@@ -494,7 +522,7 @@ int main(int argc, char **argv)
 	char met[2 * NAME_BYTES] = "-";
 	int status, result = STATUS_CANNOT;
 	bool can = true;
-	pid_t first, task;
+	pid_t first, task, held = 0;
 	FILE *trace = NULL;
 
 	if (!parse(&set, argc, argv) || (set.trace && !(trace = fopen(set.trace, "we"))))
@@ -533,10 +561,14 @@ int main(int argc, char **argv)
 		}
 		remember(task);
 		sig = WSTOPSIG(status);
-		if (status >> 16 == PTRACE_EVENT_SECCOMP &&
-		    ptrace(PTRACE_GET_SYSCALL_INFO, task, (void *)sizeof(info), &info) > 0 &&
-		    info.op == PTRACE_SYSCALL_INFO_SECCOMP && (call = find_call(info.seccomp.nr)) &&
-		    (set.looks ? is_look : counts)(&set, task, call, info.seccomp.args, what)) {
+		if (task == held && status >> 16 == 0 && sig == SIGTRAP) {
+			held = 0;
+			memcpy(what, met, sizeof(what));
+			can = run_meanwhile(&set, what) && can;
+		} else if (status >> 16 == PTRACE_EVENT_SECCOMP &&
+			   ptrace(PTRACE_GET_SYSCALL_INFO, task, (void *)sizeof(info), &info) > 0 &&
+			   info.op == PTRACE_SYSCALL_INFO_SECCOMP && (call = find_call(info.seccomp.nr)) &&
+			   (set.looks ? is_look : counts)(&set, task, call, info.seccomp.args, what)) {
 			bool is_one = is_counted(&set, what);
 
 			seen += is_one;
@@ -544,14 +576,16 @@ int main(int argc, char **argv)
 				fprintf(trace, "%ld\t%d\t%s\n", seen, (int)task, what);
 			if (is_one && seen == set.goal) {
 				memcpy(met, what, sizeof(met));
-				can = harm(&set, task) && can;
+				held = set.after ? task : 0;
+				can = (set.after || harm(&set, task, what)) && can;
 			} else if (set.goal && seen >= set.goal && set.stays_full && call->wants_space) {
 				can = fail_call(task, set.error) && can;
 			}
 		}
 		if (status >> 16 || sig == SIGSTOP || sig == SIGTRAP)
 			sig = 0;
-		ptrace(PTRACE_CONT, task, NULL, (void *)(long)sig);
+		/* who is held stops once more, at the end of the call */
+		ptrace(task == held ? PTRACE_SYSCALL : PTRACE_CONT, task, NULL, (void *)(long)sig);
 	}
 	if (trace && fclose(trace) != 0)
 		return STATUS_CANNOT;
