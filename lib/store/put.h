@@ -12,7 +12,8 @@
  * directories that come; files and links (in parallel); modes and times of
  * directories, deepest first. Directories that are not writable are opened up
  * for the time of the work. A file is replaced by unlink and O_EXCL create,
- * so a hard link to it elsewhere keeps its bytes. Names that one file has in the
+ * so a hard link to it elsewhere keeps its bytes; what comes from the store is added at its end, so that what somebody wrote
+ * into it by then stays. Names that one file has in the
  * source become names of one file again, which is a new one; what a change names as
  * `one_file` becomes a name of that, when it is still there as it was seen.
  *

@@ -139,10 +139,13 @@ static int make_file(struct ews_put_work *put, struct ews_put_worker *worker, in
 	const char *name = ews_path_base(change->path);
 	/* One that has attributes, or another owner, gets its mode after these. */
 	bool has_mode = !to->xattrs && !put->opts->owners && to->mode <= 0777 && (to->mode & 0600) == 0600;
+	/* What somebody writes into it before its content is there stays in it. What copies takes no such descriptor. */
+	int adds = put->opts->contents || put->opts->source_fd >= 0 ? 0 : O_APPEND;
 	EWS_CLEANUP(fd) int fd = -1;
 	int rc;
 
-	fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, has_mode ? to->mode : 0600);
+	fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | adds,
+		    has_mode ? to->mode : 0600);
 	if (fd < 0)
 		return ews_error_os("cannot make it");
 	rc = ews_put_fill(put, worker, fd, change);
