@@ -1,5 +1,5 @@
 /*
- * Home: the directory of all that we keep for a user, how it is opened, and what is called how in it.
+ * Home: the directory of all that we keep for a user, how it is opened, and the names of what lies in it.
  *
  * What lies in it is drawn in lib/README.md. All but the workspaces themselves is 0700 and 0600.
  *

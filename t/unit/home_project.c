@@ -7,6 +7,7 @@
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/path.h"
@@ -49,4 +50,22 @@ Test(home_project, what_it_knows_of_is_listed)
 	cr_assert(projects.items[1].is_gone && !projects.items[1].problem);
 	cr_assert_str_eq(ews_path_base(projects.items[2].dir), "z");
 	cr_assert_not_null(projects.items[2].problem);
+}
+
+Test(home_project, trash_tells_its_project_and_step_and_what_is_none_is_named_whole)
+{
+	EWS_CLEANUP(free) char *dir = NULL;
+	EWS_CLEANUP(free) char *project = NULL;
+	EWS_CLEANUP(free) char *step = NULL;
+	EWS_CLEANUP(free) char *trash = NULL;
+	EWS_CLEANUP(free) char *other = NULL;
+
+	cr_assert_eq(ews_home_repo_dir(&dir, home, "/a/b/.git", fixture_top()), 0);
+	trash = ews_path_join(dir, "trash/op-1/workspace/sub");
+	other = ews_path_join(dir, "undo/op-1");
+	cr_assert_eq(ews_home_find_trashed(&project, &step, home, trash), 0, "%s", ews_error_message());
+	cr_assert_str_eq(project, fixture_top());
+	cr_assert_str_eq(step, "op-1");
+	cr_assert_eq(ews_home_find_trashed(&project, &step, home, other), EWS_ENOTFOUND);
+	cr_assert_not_null(strstr(ews_error_message(), other), "%s", ews_error_message());
 }
