@@ -123,9 +123,9 @@ test_expect_success 'each living session has ports of its own' '
 '
 
 test_expect_success 'P8: likewise where another one cannot be looked at just now' '
-	run_in p --keep --new=seen -- sh -c "echo \$EWS_PORT_BASE" && seen=$(cat out) && n=1 && code=0 && while test $code != 199; do
-		code=0 && { test_unread EIO $n "/sessions/seen(/state.json)?$" -C p run -- sh -c "echo \$EWS_PORT_BASE" >out 2>err || code=$?; } && test "$(cat out)" != "$seen" && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
-	done && test $n -gt 3 && git -C p ews end seen
+	test_repo seen && run_in seen --keep --new=seen -- sh -c "echo \$EWS_PORT_BASE" && seen=$(cat out) && n=1 && code=0 && while test $code != 199; do
+		code=0 && { test_unread EIO $n "/sessions/seen(/state.json)?$" -C seen run -- sh -c "echo \$EWS_PORT_BASE" >out 2>err || code=$?; } && test "$(cat out)" != "$seen" && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
+	done && test $n -gt 3 && git -C seen ews end seen
 '
 
 test_expect_success 'it runs where the caller stands' '

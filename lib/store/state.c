@@ -233,8 +233,9 @@ void ews_state_advise(int rc, const char *dir)
 	if (rc == EWS_EUNSUPPORTED)
 		ews_error_hint("use the version of git ews that wrote it");
 	else
-		ews_error_hint("move its record, %s, away; then 'git ews doctor' in its project says what to do with what is left",
-			       shown);
+		ews_error_hint(
+			"move its record, %s, away; then 'git ews doctor' in its project says what to do with what is left",
+			shown);
 }
 
 int ews_state_write(int session_fd, const struct ews_state *state)
