@@ -240,6 +240,12 @@ test_expect_success USERS 'packed-refs that may not be read is named, and makes 
 	done && test_as_user git -C shut ews list --json >out 2>err && test_must_be_empty err && test_json out ".sessions[1].state" ended && json out ".sessions[1].problem" >problem && test_grep packed-refs problem && test_as_user git -C shut ews status over >out && test_grep "Problem: .*packed-refs" out && test_expect_code 128 test_as_user git -C shut ews status 2>err && test_grep "packed-refs.: Permission denied" err
 '
 
+test_expect_success 'P8: a format that asks for the problem alone gets it; what is no field asks for nothing' '
+	test_repo asked && start_ws asked s && f=$HOME/.superqode/working/asked/sessions/s/tripwire && rm "${f:?}" && mkdir "${f:?}" && git -C asked ews status --json >json && json json ".sessions[0].problem" >want && for verb in status list; do
+		git -C asked ews $verb --format "%(problem)" >got && test_cmp want got && git -C asked ews $verb --format "%%(stale)%(problem)" >got && sed "s/^/%(stale)/" want | test_cmp - got || return 1
+	done && rmdir "${f:?}"
+'
+
 test_expect_success 'P8: what a disk does not give is in no sum of changes, and is named' '
 	test_repo unread && start_ws unread s && echo new >"${ws:?}/new" && test_unread EIO 1 "openat.*/qe/s/new$" -C unread status s >out && test_grep "Problem: *not looked at: new (unreadable)$" out &&
 	test_unread EIO 1 "openat.*/qe/s/new$" -C unread status --json s >json && test_json json ".sessions[0].problem" "not looked at: new (unreadable)" && git -C unread ews status s >out && test_grep ! Problem out

@@ -47,19 +47,9 @@ struct settings {
 /* What only a look into workspaces and project tells. */
 static bool is_deep(const struct settings *set)
 {
-	static const char *const keys[] = {
-		"(size_bytes)",    "(project_changed)", "(total_changes)", "(additions)",
-		"(deletions)",     "(modifications)",   "(renames)",       "(lines_added)",
-		"(lines_deleted)", "(stale)",           "(epoch)",
-	};
-	size_t i;
-
 	if (!set->format)
 		return !set->brief && !set->log && !set->is_list;
-	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		if (strstr(set->format, keys[i]))
-			return true;
-	return false;
+	return ews_render_session_format_needs_look(set->format);
 }
 
 static int urgency(const struct ews_session_view *view)

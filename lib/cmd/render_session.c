@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "cmd/pager.h"
 #include "cmd/render_diff.h"
 #include "cmd/render_path.h"
@@ -325,39 +326,45 @@ void ews_render_session_lines(struct ews_buf *out, const struct ews_session_view
 		add_session_line(out, &views[i], id_len, opts);
 }
 
-/* Every key that a session can have, so that one that is absent now isn't taken for a mistake. */
-static const char *const keys[] = {
-	"session_id",
-	"state",
-	"project",
-	"path",
-	"method",
-	"created_at",
-	"age_ms",
-	"ended_at",
-	"owner",
-	"base_commit",
-	"branch",
-	"snapshot_id",
-	"intent",
-	"label",
-	"interrupted_verb",
-	"size_bytes",
-	"project_changed",
-	"problem",
-	"total_changes",
-	"additions",
-	"deletions",
-	"modifications",
-	"renames",
-	"lines_added",
-	"lines_deleted",
-	"guard",
-	"port_base",
-	"stale",
-	"lock",
-	"epoch",
-	"parent_snapshot_id",
+/*
+ * Every key that a session can have, so that one that is absent now isn't taken for a mistake, and whether only a look into
+ * workspace and project tells it.
+ */
+static const struct key {
+	const char *name;
+	bool needs_look;
+} keys[] = {
+	{ "session_id", false },
+	{ "state", false },
+	{ "project", false },
+	{ "path", false },
+	{ "method", false },
+	{ "created_at", false },
+	{ "age_ms", false },
+	{ "ended_at", false },
+	{ "owner", false },
+	{ "base_commit", false },
+	{ "branch", false },
+	{ "snapshot_id", false },
+	{ "intent", false },
+	{ "label", false },
+	{ "interrupted_verb", false },
+	{ "size_bytes", true },
+	{ "project_changed", true },
+	{ "problem", true },
+	{ "total_changes", true },
+	{ "additions", true },
+	{ "deletions", true },
+	{ "modifications", true },
+	{ "renames", true },
+	{ "lines_added", true },
+	{ "lines_deleted", true },
+	{ "guard", false },
+	{ "port_base", false },
+	{ "stale", true },
+	{ "lock", false },
+	{ "epoch", true },
+	{ "parent_snapshot_id", false },
 };
 
 static int check_key(const char *key)
@@ -366,9 +373,9 @@ static int check_key(const char *key)
 	size_t i;
 
 	for (i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-		if (!strcmp(keys[i], key))
+		if (!strcmp(keys[i].name, key))
 			return 0;
-		ews_buf_addf(&known, "%s%s", i ? ", " : "", keys[i]);
+		ews_buf_addf(&known, "%s%s", i ? ", " : "", keys[i].name);
 	}
 	(void)ews_error(EWS_EUSAGE, "'%s' is no field of a session", key);
 	ews_error_hint("fields are %s", known.ptr);
@@ -399,6 +406,22 @@ static int add_field(struct ews_buf *out, const struct ews_session_view *view, c
 		ews_buf_adds(out, text.ptr);
 	}
 	return 0;
+}
+
+static bool needs_look(const char *field)
+{
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+		if (keys[i].needs_look && ews_str_begins(field, keys[i].name) && field[strlen(keys[i].name)] == ')')
+			return true;
+	return false;
+}
+
+bool ews_render_session_format_needs_look(const char *format)
+{
+	for (const char *p = strchr(format, '%'); p && p[1]; p = strchr(p + 2, '%'))
+		if (p[1] == '(' && needs_look(p + 2))
+			return true;
+	return false;
 }
 
 int ews_render_session_format(struct ews_buf *out, const struct ews_session_view *view, const char *format)

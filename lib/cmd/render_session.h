@@ -77,6 +77,9 @@ void ews_render_session_lines(struct ews_buf *out, const struct ews_session_view
  */
 int ews_render_session_format(struct ews_buf *out, const struct ews_session_view *view, const char *format);
 
+/* Does it have a field that only a look into the session's workspace and project tells? */
+bool ews_render_session_format_needs_look(const char *format);
+
 void ews_session_view_release(struct ews_session_view *view);
 
 #endif
