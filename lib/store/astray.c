@@ -40,9 +40,11 @@ static bool may_be_elsewhere(const struct ews_home_project *project, const char 
 static int refuse_busy(const struct ews_home_project *project)
 {
 	EWS_CLEANUP(fd) int dir = ews_dir_open(project->dir);
-	EWS_CLEANUP(free) char *held = dir < 0 ? NULL : ews_lock_find_held(dir);
+	EWS_CLEANUP(free) char *held = NULL;
+	int rc = dir < 0 ? ews_error_if_passing(dir) : ews_lock_find_held(&held, dir);
 
-	ews_error_clear();
+	if (rc < 0)
+		return rc;
 	return held ? ews_error(EWS_EBUSY, "this directory was at '%s', and '%s' is held there", project->project,
 				held)
 		    : 0;

@@ -266,17 +266,17 @@ bool ews_lock_is_held(int dir_fd, const char *name)
 	return fcntl(fd, F_OFD_GETLK, &want) == 0 && want.l_type != F_UNLCK;
 }
 
-char *ews_lock_find_held(int dir_fd)
+int ews_lock_find_held(char **out, int dir_fd)
 {
 	EWS_CLEANUP(fd) int locks = ews_dir_open_beneath(dir_fd, EWS_LOCKS);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	ssize_t n = locks < 0 ? 0 : ews_dir_names_read(&names, locks);
+	ssize_t n = locks < 0 ? locks : ews_dir_names_read(&names, locks);
 
-	ews_error_clear(); /* where there are none nobody holds one */
-	for (ssize_t i = 0; i < n; i++)
+	*out = NULL;
+	for (ssize_t i = 0; i < n && !*out; i++)
 		if (ews_lock_is_held(locks, names.items[i].name))
-			return ews_strdup(shown(names.items[i].name));
-	return NULL;
+			*out = ews_strdup(shown(names.items[i].name));
+	return n < 0 ? ews_error_if_passing((int)n) : 0; /* where there are none nobody holds one */
 }
 
 static bool is_left(int dir_fd, const char *name, const struct ews_kin *self)

@@ -60,8 +60,11 @@ char *ews_lock_noted(int dir_fd, const char *name, const char *word);
 
 /* Does some process hold it now? A lock file that nobody holds is no lock; one that can't be looked at just now may be held, and counts. */
 bool ews_lock_is_held(int dir_fd, const char *name);
-/* The name, as people are told it, of one that is held in the project whose directory is `dir_fd`. NULL: none is. The caller frees it. */
-char *ews_lock_find_held(int dir_fd);
+/*
+ * The name, as people are told it, of one that is held in the project whose directory is `dir_fd`. NULL: none is. The caller frees
+ * `*out`. Fails where that can't be looked at just now.
+ */
+int ews_lock_find_held(char **out, int dir_fd);
 
 /*
  * The names, sorted, of those beneath `dir_fd` whose files name this process: it held them before it became the program that it is, by

@@ -72,10 +72,12 @@ static char *find_use(const struct ews_home_project *project, const struct ews_o
 		      const struct ews_clean_opts *opts)
 {
 	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
-	EWS_CLEANUP(free) char *held = ews_lock_find_held(dir_fd);
+	EWS_CLEANUP(free) char *held = NULL;
+	int rc = ews_lock_find_held(&held, dir_fd);
 	char *use = held ? ews_strfmt("its project is gone, but '%s' is held", held) : NULL;
 
-	if (!use && (ews_inuse_list(&users, project->dir) < 0 || ews_inuse_list_mounts(&users, project->dir) < 0))
+	if (!use &&
+	    (rc < 0 || ews_inuse_list(&users, project->dir) < 0 || ews_inuse_list_mounts(&users, project->dir) < 0))
 		use = ews_strfmt("its project is gone, but that may be in use: %s", ews_error_message());
 	if (!use && users.n)
 		use = ews_strfmt("its project is gone, but it is in use by %s", users.items[0]);

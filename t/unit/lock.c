@@ -244,13 +244,13 @@ Test(lock, the_one_that_is_held_is_found_and_told_without_what_marks_it)
 	EWS_CLEANUP(fd) int locks = -1;
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 
-	cr_assert_null(ews_lock_find_held(dir_fd), "there is no directory of locks");
+	cr_assert(ews_lock_find_held(&held, dir_fd) == 0 && !held, "there is no directory of locks");
 	cr_assert_eq(mkdirat(dir_fd, EWS_LOCKS, 0700), 0);
 	cr_assert_eq(mknodat(dir_fd, EWS_LOCKS "/left", S_IFREG | 0600, 0), 0);
-	cr_assert_null(ews_lock_find_held(dir_fd), "a file that nobody holds is no lock");
+	cr_assert(ews_lock_find_held(&held, dir_fd) == 0 && !held, "a file that nobody holds is no lock");
 	locks = openat(dir_fd, EWS_LOCKS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	cr_assert_eq(ews_lock_take(&lock, locks, EWS_LOCK_PROJECT, "apply", 0), 0);
-	held = ews_lock_find_held(dir_fd);
+	cr_assert_eq(ews_lock_find_held(&held, dir_fd), 0);
 	cr_assert_not_null(held);
 	cr_assert_str_eq(held, "project");
 }
