@@ -751,4 +751,10 @@ test_expect_success 'P3: likewise of one that is large, whose bytes are passed o
 	echo more >>"${ws:?}/large" && test_must_fail timeout 60 git -C vast ews revert s >out && test_grep damaged out
 '
 
+test_expect_success 'what was ignored when the step was done is no change since then, though nothing ignores it any more' '
+	git init -q hid && echo 1 >hid/list && git -C hid add . && git -C hid commit -qm one && snap=$(git -C hid ews snapshot create) && echo "*.o" >hid/.gitignore && echo o >hid/a.o && git -C hid ews snapshot restore "$snap" --force 2>err && test_path_is_missing hid/.gitignore && stat -c "%i %y" hid/a.o >before &&
+	git -C hid ews undo 2>err && test_grep ! "a.o" err && test_path_is_file hid/.gitignore && stat -c "%i %y" hid/a.o >after && test_cmp before after && git -C hid ews undo --redo 2>err && test_grep ! "a.o" err && stat -c "%i %y" hid/a.o >after && test_cmp before after &&
+	echo new >hid/b && git -C hid ews undo 2>err && test_grep "changed since then, and kept in trash: b" err && test_grep ! "a.o" err
+'
+
 test_done

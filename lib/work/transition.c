@@ -484,6 +484,12 @@ static bool is_of_earlier_try(const struct ews_shift *shift, const struct ews_ch
 	return shift->opts->is_retry && (!now || (now->type == EWS_ENTRY_FILE && !now->size));
 }
 
+/* It was there before the step, which did not look at it, as at what was ignored then; nothing becomes of it now either. */
+static bool was_left_out(const struct ews_shift *shift, const struct ews_change *change)
+{
+	return !change->from && ews_skips_covering(&shift->target.scan.skips, change->path);
+}
+
 /*
  * What somebody changed since the state that the step left: it is kept, as all is, and named, for
  * whoever undoes a step doesn't think of it.
@@ -497,7 +503,7 @@ static void name_since(struct ews_transition_result *out, struct ews_shift *shif
 	ews_changes_between(&since, &shift->left.scan.entries, &shift->now.scan.entries, ews_entry_equal);
 	for (size_t i = 0; i < since.n; i++)
 		if (ews_shift_is_wanted(shift, since.items[i].path) && is_of_somebody(shift, &since.items[i]) &&
-		    !is_of_earlier_try(shift, &since.items[i]) &&
+		    !is_of_earlier_try(shift, &since.items[i]) && !was_left_out(shift, &since.items[i]) &&
 		    !ews_shift_mounted_at(&shift->now, since.items[i].path))
 			ews_strv_add(&out->since, since.items[i].path);
 }
