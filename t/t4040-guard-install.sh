@@ -325,4 +325,8 @@ test_expect_success 'P1: a copy of a hook of ours, or a link to it, that stands 
 	done && mkdir copies/.husky && cp copies/.git/ews-hooks/pre-commit copies/.husky/ && git -C copies config core.hooksPath .husky && timeout 20 git -C copies commit -q --allow-empty -m husky && git -C copies ews guard uninstall && timeout 20 git -C copies commit -q --allow-empty -m left
 '
 
+test_expect_success 'paths that are not UTF-8 stand whole beside what they are shown as' '
+	bad=$(printf "b\377d") && git init -q "$bad" && git -C "$bad" ews guard install --json >out && test_json out ".config_files_bytes[0]" "$(printf %s "$PWD/${bad:?}/.git/config" | base64 -w0)" && git -C "$bad" ews guard status --json >out && test_json out ".hooks[0].config_files_bytes[0]" && git -C "$bad" ews guard uninstall
+'
+
 test_done

@@ -6,6 +6,7 @@
 #include "cmd/render_hooks.h"
 
 #include "base/path.h"
+#include "cmd/render_path.h"
 
 /* git runs no hook for these, or after the deed. */
 static const char *const limits[] = {
@@ -64,14 +65,6 @@ void ews_render_hooks_limits_text(struct ews_buf *out)
 		ews_buf_addf(out, "    - %s\n", limits[i]);
 }
 
-static void add_paths(cJSON *object, const char *key, const struct ews_strv *paths)
-{
-	cJSON *array = cJSON_AddArrayToObject(object, key);
-
-	for (size_t i = 0; i < paths->n; i++)
-		cJSON_AddItemToArray(array, ews_json_path(paths->items[i]));
-}
-
 void ews_render_hooks_object(cJSON *object, const struct ews_hooks *hooks)
 {
 	(void)cJSON_AddStringToObject(object, "scope", scope_word(hooks->scope));
@@ -79,12 +72,12 @@ void ews_render_hooks_object(cJSON *object, const struct ews_hooks *hooks)
 	if (hooks->taken)
 		(void)cJSON_AddBoolToObject(object, "is_effective", ews_hooks_is_effective(hooks));
 	ews_json_add_path(object, "directory", hooks->dir);
-	add_paths(object, "config_files", &hooks->configs);
+	ews_render_paths(object, "config_files", &hooks->configs);
 	if (hooks->next)
 		ews_json_add_path(object, "next", hooks->next);
-	add_paths(object, "not_ours", &hooks->foreign);
-	add_paths(object, "not_executable", &hooks->idle);
-	add_paths(object, "sessions_in_use", &hooks->busy);
+	ews_render_paths(object, "not_ours", &hooks->foreign);
+	ews_render_paths(object, "not_executable", &hooks->idle);
+	ews_render_paths(object, "sessions_in_use", &hooks->busy);
 }
 
 void ews_render_hooks_item(cJSON *array, const struct ews_hooks *hooks)
