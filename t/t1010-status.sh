@@ -106,6 +106,12 @@ test_expect_success '--log prints what happened, JSON lines' '
 	git -C p ews status --log --json one three >both && git -C p ews status --log --json one >of-one && cat of-one out >want && sort want >want.sorted && sort both | test_cmp want.sorted - && test_line_count -ge 1 of-one
 '
 
+test_expect_success '-z: paths as they are, with a NUL behind each' '
+	test_repo zero && git -C zero ews start s --in "$PWD/in\"y" && for what in "" s; do
+		git -C zero ews status $what >out && grep -F "\"$PWD/in\\\"y/s\"" out && git -C zero ews status -z $what >out && tr "\0" "@" <out >got && grep -F "$PWD/in\"y/s@" got || return 1
+	done && git -C zero ews status --all -z >out && tr "\0" "@" <out >got && grep -F "of $PWD/zero@" got && git -C zero ews end s
+'
+
 test_expect_success 'the age of an ended session is what it is in the table: how long ago it began' '
 	test_repo aged && git -C aged ews start a && git -C aged ews end a && record=${HOME:?}/.superqode/working/aged/sessions/a/state.json && now=$(date +%s) && sed -i "s/\(\"created\":[^0-9]*\)[0-9]*/\1$((now - 7300))/;s/\(\"ended\":[^0-9]*\)[0-9]*/\1$((now - 7200))/" "${record:?}" &&
 	git -C aged ews list --ended >out && test_grep "2 hours" out && git -C aged ews list --ended --format "%(age_ms)" >out && test "$(cat out)" -ge 7300000

@@ -225,6 +225,7 @@ static void show_overview(struct ews_cmd_ctx *ctx, const struct ews_gathered *al
 		.color = ews_pager_color(ctx, "status"),
 		.hints = wants_hints(ctx),
 		.projects = set->all,
+		.nul = ctx->nul,
 	};
 
 	if (all->n)
@@ -240,7 +241,7 @@ static void show_each(struct ews_cmd_ctx *ctx, const struct ews_gathered *all)
 	for (size_t i = 0; i < all->n; i++) {
 		if (i)
 			ews_buf_addc(&ctx->out, '\n');
-		ews_render_session_text(&ctx->out, &all->views[i], color, ctx->verbose);
+		ews_render_session_text(&ctx->out, &all->views[i], color, ctx->verbose, ctx->nul);
 	}
 }
 

@@ -203,18 +203,17 @@ static void add_drift(struct ews_buf *out, const struct ews_strv *drift, bool ve
 		ews_buf_addf(out, "  %-10s and %zu more (-v)\n", "", drift->n - n);
 }
 
-static void add_open_lines(struct ews_buf *out, const struct ews_session_view *view, bool verbose)
+static void add_open_lines(struct ews_buf *out, const struct ews_session_view *view, bool verbose, bool nul)
 {
 	const struct ews_state *state = &view->session.state;
-	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf changes = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf size = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf guard = EWS_BUF_INIT;
 	char age[EWS_STAMP_LEN];
 
-	ews_path_quote(&path, state->workspace);
 	ews_clock_age(age, ews_clock_now() - state->created_s);
-	add_line(out, "Workspace:", path.ptr);
+	ews_buf_addf(out, "  %-10s ", "Workspace:");
+	ews_render_path_end(out, state->workspace, nul);
 	add_line(out, "Method:", state->method);
 	add_line(out, "Age:", age);
 	add_base(out, state);
@@ -239,7 +238,8 @@ static void add_open_lines(struct ews_buf *out, const struct ews_session_view *v
 	add_drift(out, &view->drift, verbose);
 }
 
-void ews_render_session_text(struct ews_buf *out, const struct ews_session_view *view, bool color, bool verbose)
+void ews_render_session_text(struct ews_buf *out, const struct ews_session_view *view, bool color, bool verbose,
+			     bool nul)
 {
 	const char *word = ews_render_session_state(view);
 	size_t i;
@@ -252,7 +252,7 @@ void ews_render_session_text(struct ews_buf *out, const struct ews_session_view 
 		ews_buf_addf(out, ": its owner, process %ld, died", (long)view->session.state.owner.pid);
 	ews_buf_adds(out, ")\n");
 	if (view->is_open)
-		add_open_lines(out, view, verbose);
+		add_open_lines(out, view, verbose, nul);
 	for (i = 0; i < view->tampered.n; i++) {
 		EWS_CLEANUP(free)
 		char *text = ews_strfmt("%s %s", view->tampered.items[i],

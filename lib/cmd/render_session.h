@@ -61,7 +61,8 @@ void ews_render_guard(cJSON *object, const struct ews_state *state);
 /* A new object with all keys of a session; the caller frees it. */
 cJSON *ews_render_session_json(const struct ews_session_view *view);
 /* All of one, for people: a name and a value a line. */
-void ews_render_session_text(struct ews_buf *out, const struct ews_session_view *view, bool color, bool verbose);
+void ews_render_session_text(struct ews_buf *out, const struct ews_session_view *view, bool color, bool verbose,
+			     bool nul);
 /* How lines look. */
 struct ews_lines_opts {
 	unsigned width; /* of the terminal, which no line runs over; 0: as long as they come */

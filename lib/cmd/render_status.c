@@ -308,22 +308,23 @@ static void add_troubles(struct ews_buf *out, const struct ews_session_view *vie
 		add_detail(out, "problem", view->problem, RED, opts);
 }
 
+/* To be copied: never broken. */
+static void add_path(struct ews_buf *out, const char *before, const char *path, const struct ews_status_opts *opts)
+{
+	ews_buf_addf(out, "%*s%s", DETAIL_INDENT, "", before);
+	ews_render_path_end(out, path, opts->nul);
+}
+
 static void add_details(struct ews_buf *out, const struct ews_session_view *view, const struct ews_status_opts *opts)
 {
 	const struct ews_state *state = &view->session.state;
-	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf project = EWS_BUF_INIT;
 	EWS_CLEANUP(strv) struct ews_strv stale = EWS_STRV_INIT;
 	bool is_ended = view->is_open && state->state == EWS_STATE_ENDED;
 
-	if (view->is_open && !is_ended) {
-		ews_path_quote(&path, state->workspace);
-		ews_buf_addf(out, "%*s%s\n", DETAIL_INDENT, "", path.ptr); /* to be copied: never broken */
-	}
-	if (view->is_open && opts->projects) {
-		ews_path_quote(&project, state->project);
-		ews_buf_addf(out, "%*sof %s\n", DETAIL_INDENT, "", project.ptr);
-	}
+	if (view->is_open && !is_ended)
+		add_path(out, "", state->workspace, opts);
+	if (view->is_open && opts->projects)
+		add_path(out, "of ", state->project, opts);
 	if (view->is_open && *state->label)
 		add_detail(out, "label", state->label, NULL, opts);
 	if (view->is_open && *state->intent)

@@ -16,6 +16,7 @@ struct ews_status_opts {
 	bool color;
 	bool hints; /* what to do next, as git status has it */
 	bool projects; /* say which project each session is of */
+	bool nul; /* paths as they are, and a NUL after each instead of the line's end */
 };
 
 void ews_render_status(struct ews_buf *out, const struct ews_session_view *views, size_t n,
