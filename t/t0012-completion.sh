@@ -84,4 +84,11 @@ test_expect_success COMPLETION 'rounds' '
 	for verb in show diff; do (cd p && offered ews round $verb "") >got && test_cmp want got || return 1; done && (cd p && offered ews round list "" && offered ews round end "") >got && test_must_be_empty got
 '
 
+test_expect_success COMPLETION 'help is given a verb, version nothing; findings have options of their own; --to is a state for revert alone' '
+	(cd p && offered ews help "" >../help && offered ews help st >../st && offered ews version "" >../version && offered ews report finding add --ti >../title && offered ews report finding add "" >../added && offered ews report --fo >../format &&
+		offered ews revert --to "" >../revert && for verb in "snapshot restore" "archive create" "archive extract" "artifact export"; do offered ews $verb --to "" || return 1; done >../dirs) &&
+	git ews --git-completion-helper | tr " " "\n" | sort >want && sort help >got && test_cmp want got && printf "%s\n" start status >want && test_cmp want st && test_must_be_empty version && echo "--title=" >want && test_cmp want title && test_must_be_empty added && echo "--format=" >want && test_cmp want format &&
+	test_grep "^snap-" revert && test_grep ! "^snap-" dirs
+'
+
 test_done
