@@ -198,15 +198,36 @@ static void hint_at_path(const struct ews_cmd_ctx *ctx)
 	}
 }
 
+/* One of those that each verb has? */
+static bool is_common_option(const char *arg)
+{
+	static const char *const common[] = { "--json",    "-q",         "--quiet",      "-v",
+					      "--verbose", "--progress", "--no-progress" };
+
+	for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++)
+		if (!strcmp(arg, common[i]))
+			return true;
+	return ews_str_begins(arg, "--color");
+}
+
 /* Behind an option a verb is taken for a session: the verb comes first. */
 static void hint_at_verb(int argc, char **argv)
 {
+	bool is_common = true;
+
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		const struct ews_cmd *verb = find_verb(argv[i]);
 
-		if (!verb || !verb->summary)
+		if (!verb || !verb->summary) {
+			is_common = is_common && is_common_option(argv[i]);
 			continue;
-		ews_error_hint("options come after the verb: git ews %s %s", verb->name, argv[1]);
+		}
+		if (is_common)
+			ews_error_hint("options come after the verb: git ews %s %s", verb->name, argv[1]);
+		else
+			ews_error_hint(
+				"git's own options come before 'ews', those of a verb after it: 'git ews %s -h' shows them",
+				verb->name);
 		return;
 	}
 }

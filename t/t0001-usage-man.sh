@@ -161,7 +161,7 @@ test_expect_success '-h of the verbs that apply names --dry-run' '
 
 test_expect_success 'an option before the verb: where it belongs is said' '
 	test_repo before && test_expect_code 128 git -C before ews -q list 2>err && test_grep "^hint: options come after the verb: git ews list -q$" err &&
-	test_expect_code 129 git -C before ews --nosuch diff 2>err && test_grep "^hint: options .*: git ews diff --nosuch$" err &&
+	test_expect_code 129 git -C before ews --nosuch diff 2>err && test_grep "^hint: git.s own options come before .ews., .*git ews diff -h" err &&
 	test_expect_code 128 git -C before ews -q nobody 2>err && test_grep ! "options come" err
 '
 
@@ -177,6 +177,31 @@ test_expect_success 'an error about what is no session says nothing of sessions'
 
 test_expect_success 'an empty --home is none that was left out' '
 	test_expect_code 129 git-ews --home= list 2>err && test_grep "needs a directory" err && test_expect_code 129 git-ews --home "" list 2>err && test_grep "needs a directory" err
+'
+
+# advises <sed pattern>: the command that the hint in err has between the quotes that \1 stands for
+advised() { sed -n "s/^hint: .*$1.*/\\1/p" err; }
+
+test_expect_success 'what a hint advises works as it is printed, where it is printed: rounds, the bare, the plain, the odd' '
+	test_repo adv && start=$(git -C adv ews round start --agent ann --team u) && id=${start##*/} && test_must_fail git -C adv ews start --deep z 2>err && cmd=$(advised ".\(git -C .* ews round end\). or") && (cd adv && eval "${cmd:?}") && git -C adv ews start --deep z && git -C adv ews end z &&
+	start=$(git -C adv ews round start --agent ann --team u) && id=${start##*/} && test_must_fail git -C adv ews end "$id" 2>err && cmd=$(advised ".\(git -C .* ews round end\). keeps") && (cd adv && eval "${cmd:?}") && git -C adv ews round list >out && test_must_fail git -C adv ews round end --agent bob --team u 2>err &&
+	cmd=$(advised ".\(git ews round start .*\). starts one") && (cd adv && eval "${cmd:?}" >out) && git -C adv ews round list --team u >out && test_grep bob out && git -C adv ews round end --agent bob --team u &&
+	start=$(git -C adv ews round start --agent ann) && rm -rf "${start:?}" && test_must_fail git -C "adv" ews diff "${start##*/}" 2>err && test_grep "round end --force --agent <agent>" err && git -C adv ews round end --force --agent ann &&
+	mkdir plainest && echo 1 >plainest/f && test_must_fail git-ews -C plainest round start --agent x --mode worktree 2>err && cmd=$(advised "of a round: \(--mode [a-z]*\))") && (cd plainest && eval "git-ews round start --agent x $cmd" >out) && (cd plainest && git-ews round end --agent x) &&
+	start_ws adv one && start_ws -n two adv two && git -C adv config ews.workspace.preserveArtifacts "??" && test_must_fail git -C "$two" ews end one 2>err && cmd=$(advised ": \(git ews end --no-artifacts.*\)") && (cd "$two" && eval "${cmd:?}") && git -C adv config --unset ews.workspace.preserveArtifacts && git -C adv ews list >out && test_grep two out && test_grep ! one out && git -C adv ews end two &&
+	git clone -q --bare adv adv.git && git -C adv.git ews start bone && git -C adv.git ews start btwo && test_must_fail git -C adv.git ews apply btwo 2>err && cmd=$(advised ".\(git ews end --branch <name> .*\). leaves") && (cd adv.git && eval "$(echo "$cmd" | sed "s/<name>/topic/")") && git -C adv.git rev-parse -q --verify topic >out && git -C adv.git ews end bone
+'
+
+test_expect_success 'what a hint advises works as it is printed: snapshots, limits, locks, settings' '
+	start_ws adv base && test_must_fail git -C adv ews snapshot drop base 2>err && cmd=$(advised ".\(git ews end base\).") && (cd adv && eval "${cmd:?}") &&
+	snap=$(git -C adv ews snapshot create) && echo more >>adv/src/log && later=$(git -C adv ews snapshot create) && test_must_fail git -C adv ews diff "$snap" --from parent 2>err && test_grep ! "from base" err && cmd=$(advised ": \(git ews diff <one> [^ ]*\)") && (cd adv && eval "$(echo "$cmd" | sed "s/<one>/$later/")") >out && test_grep "^[-+]more" out &&
+	git -C adv config ews.maxTotal 3 && test_must_fail git -C adv ews start big 2>err && test_grep "git ews config list --show-origin" err && git -C adv ews config list --show-origin >out && test_grep "maxTotal" out && cmd=$(advised ".\(git -c ews.maxTotal=<size> ews\) ...") && (cd adv && eval "$(echo "$cmd" | sed "s/<size>/1g/") start big") && git -C adv config --unset ews.maxTotal && git -C adv ews end big &&
+	for n in 1 2 3 4 5; do git -C adv ews start -q q$n >out || return 1; done && test_must_fail git -C adv ews start --deep z 2>err && cmd=$(advised ".\(git ews lock status\).") && (cd adv && eval "${cmd:?}") >out && for n in 1 2 3 4 5; do test_grep q$n out && git -C adv ews end -q q$n || return 1; done && git -C adv ews start --deep z && git -C adv ews end z &&
+	start_ws adv gone && git -C adv ews end gone && test_must_fail git -C adv ews trust status gone 2>err && test_grep "has ended" err &&
+	echo junk >adv/garbage && test_must_fail git -C adv ews apply garbage 2>err && test_grep "No valid patches" err && test_grep ! "allow" err && rm adv/garbage &&
+	(cd adv && HOME=$PWD && export HOME && rm -rf .git && test_must_fail git-ews snapshot create 2>../err && cmd=$(cd .. && advised ".\(git ews start --force\). takes") && test -n "$cmd" && cp -r ../home/.gitconfig . && eval "$cmd early" && git-ews end early && git-ews snapshot create) &&
+	test_repo junked && git config --global core.hooksPath /nowhere/hooks && { git -C junked ews doctor >err || :; } && cmd=$(sed -n "s/.*that .\(git config --show-origin core.hooksPath\). names.*/\1/p" err) && (cd junked && eval "${cmd:?}") >out && test_grep gitconfig out && git config --global --unset core.hooksPath &&
+	for line in "--no-pager status" "-c ews.maxFile=4g status" "-Cp list" "--json -C p list"; do test_must_fail git-ews -C junked $line >err 2>&1 && test_grep ! "come after the verb: " err && test_grep "git ews [a-z]* -h" err || return 1; done
 '
 
 test_done

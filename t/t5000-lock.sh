@@ -29,7 +29,7 @@ holds() {
 
 test_expect_success 'quick ones stand side by side, a deep one alone; who is refused hears who, what for, since when and what helps' '
 	test_repo p && git -C p worktree add -q ../other && start_ws -n wa p a --intent "mend the parser" && ews start b >path && holders >out && printf "%s\n" "quick holds session .a." "quick holds session .b." >want && grep -c -f want out >n && echo 2 | test_cmp - n &&
-	busy start c --deep && test_grep "^error: .*session .a. (quick, for [0-9]* seconds*: mend the parser), session .b. (quick, for " err && test_grep "^hint: .*git ews lock release a" err && test_expect_code 128 git -C p ews path c &&
+	busy start c --deep && test_grep "^error: .*session .a. (quick, for [0-9]* seconds*: mend the parser), session .b. (quick, for " err && test_grep "^hint: .git ews lock status. shows them" err && test_expect_code 128 git -C p ews path c &&
 	busy lock acquire --deep --json -- true && test_json out .error.code busy && ews lock acquire -- true && busy lock acquire --deep --session a && test_grep ! "session .a." err && test_grep "session .b." err && busy lock acquire --deep --wait 0.05 -- true &&
 	ews end b && ews lock acquire --deep --session a --intent alone >out && echo a | test_cmp - out && ews status --json >json && test_json json ".sessions[0].lock" deep && ews >out && test_grep "^    lock: deep" out && ews status a >out && test_grep "^  Lock:  *deep" out
 '

@@ -122,14 +122,14 @@ test_expect_success 'P4: a held index.lock, a hook that fails, signing and a clo
 
 test_expect_success 'P4: while anything can'"'"'t be kept, workspace and ref both stay' '
 	begin hal && echo hal >"${ws:?}/hal" && was=$(git -C p rev-parse "$round") && : >"p/.git/refs/$round.lock" && test_must_fail git -C p ews round end --agent hal 2>err && test_path_is_file "${ws:?}/hal" && test "$(git -C p rev-parse "$round")" = "$was" && rm "p/.git/refs/$round.lock" &&
-	test_expect_code 125 git -C p ews run --end "${round#ews/}" -- touch ran 2>err && test_grep "^hint: .*git ews round end" err && test_path_is_missing "${ws:?}/ran" && test_path_is_file "${ws:?}/hal" &&
+	test_expect_code 125 git -C p ews run --end "${round#ews/}" -- touch ran 2>err && test_grep "^hint: .*ews round end" err && test_path_is_missing "${ws:?}/ran" && test_path_is_file "${ws:?}/hal" &&
 	sit "${ws:?}" && test_when_finished "kill $sitter 2>/dev/null || :" && test_wait_for 10 sits && ews undo --list >want && test_expect_code 1 git -C p ews round start --agent hal --previous "$round" 2>err && test_grep "^hint: .*git ews round end --agent hal --force" err && ews undo --list >got && test_cmp want got && test_path_is_file "${ws:?}/hal" && test_expect_code 1 git -C p ews round end --agent hal 2>err && test_grep "sleep" err && test_path_is_file "${ws:?}/hal" && test "$(git -C p show "$round:hal")" = hal && kill $sitter && test_wait_for 10 sits_not &&
 	echo later >"${ws:?}/later" && ews round end --agent hal >out && test "$(git -C p show "$round:later")" = later && test "$(git -C p rev-parse "$round^")" = "$base" &&
 	begin hal && rm -rf "${ws:?}" && test_expect_code 1 git -C p ews round end --agent hal 2>err && ews round list >out && test_grep "$round  open" out && ews round end --agent hal --force >out && test "$(git -C p rev-parse "$round")" = "$base"
 '
 
 test_expect_success 'P4: end --all ends what goes on and moves the team'"'"'s refs to trash, no one else'"'"'s; clean touches no round, doctor names a stray ref' '
-	EWS_TEAM=red && export EWS_TEAM && begin ida && echo red >"${ws:?}/red" && red=$round && w1=$ws && begin ida2 && ews round end --agent ida2 >out && unset EWS_TEAM && ews round list >out && test_grep ! "$red" out && test_expect_code 1 git -C p ews clean --force "${red#ews/}" 2>err && test_expect_code 129 git -C p ews end "${red#ews/}" 2>err && test_grep "^hint: .*git ews round end" err && test_path_is_file "${w1:?}/red" && ews clean --auto >out 2>&1 && test_path_is_dir "${w1:?}" &&
+	EWS_TEAM=red && export EWS_TEAM && begin ida && echo red >"${ws:?}/red" && red=$round && w1=$ws && begin ida2 && ews round end --agent ida2 >out && unset EWS_TEAM && ews round list >out && test_grep ! "$red" out && test_expect_code 1 git -C p ews clean --force "${red#ews/}" 2>err && test_expect_code 129 git -C p ews end "${red#ews/}" 2>err && test_grep "^hint: .*ews round end" err && test_path_is_file "${w1:?}/red" && ews clean --auto >out 2>&1 && test_path_is_dir "${w1:?}" &&
 	git -C p update-ref refs/ews/0badcafe HEAD && { ews doctor >out 2>&1 || :; } && test_grep "refs/ews/0badcafe.*no record" out && test_grep ! "refs/ews/${red#ews/}" out && git -C p update-ref refs/heads/ews/foo HEAD &&
 	ews round end --all --team red --dry-run >out && test_line_count = 2 out && test_path_is_dir "${w1:?}" && ews round end --all --team red >out && test_line_count = 2 out && test_grep "^$red$" out && test_path_is_missing "${w1:?}" && test_expect_code 1 git -C p show-ref -q --verify "refs/$red" && git -C p show-ref -q --verify "refs/$one" && git -C p show-ref -q --verify refs/ews/0badcafe && git -C p show-ref -q --verify refs/heads/ews/foo &&
 	ews undo && test "$(git -C p show "$red:red")" = red && ews undo --redo && git -C p gc -q --prune=now && ews undo && test "$(git -C p show "$red:red")" = red && git -C p update-ref -d refs/ews/0badcafe && git -C p branch -qD ews/foo && ews round end --all --team red >out && ews clean --now >out && git -C p for-each-ref refs/ews/trash/rounds >out && test_must_be_empty out && begin ida --team red && ls "$HOME/.superqode/working/p/rounds/red" >out && test_grep ! "^${red#ews/}" out && ews round end --all --team red >out && ews snapshot verify --all --trash >out
@@ -168,7 +168,7 @@ test_expect_success 'P1, P4: a start that fails leaves no branch; an end of all 
 '
 
 test_expect_success 'what the messages say is so: a workspace that is gone, a name that is none' '
-	begin rob --team gone && rm -rf "${ws:?}" && test_expect_code 1 git -C p ews round end --agent rob --team gone 2>err && test_grep "^hint: .git ews round end --force. ends the round, without its work" err && ews round end --agent rob --team gone --force >out && test "$(cat out)" = "$round" &&
+	begin rob --team gone && rm -rf "${ws:?}" && test_expect_code 1 git -C p ews round end --agent rob --team gone 2>err && test_grep "^hint: .*git ews round end --force --agent <agent>. ends it, without its work" err && ews round end --agent rob --team gone --force >out && test "$(cat out)" = "$round" &&
 	for name in a/b "" ../x "$(printf "%300s" "" | tr " " b)"; do for verb in "end --dry-run" end peers prompt scratch; do test_expect_code 129 git -C p ews round $verb --agent "$name" 2>err && test_grep "is no name for an agent$" err || return 1; done; done
 '
 
@@ -234,7 +234,7 @@ test_expect_success 'P4: a round start or end that is killed anywhere is whole o
 '
 
 test_expect_success 'a dry run of end --all has in JSON the rounds that would end; what a round holds of the deep lock its end lets go of' '
-	test_repo barred && start=$(git -C barred ews round start --agent x) && test_expect_code 1 git -C barred ews start --deep z 2>err && test_grep "^hint: .git ews round end. or .git ews lock release ${start##*/}. lets go of it" err && git -C barred ews round start --agent over >out && git -C barred ews round end --agent over >out && git -C barred ews round end --all --dry-run --json >out && test_json_count out .rounds 1 && test_json out ".rounds[0].agent" x && test_json out ".rounds[0].state" open && test_json_count out .dropped 2 &&
+	test_repo barred && start=$(git -C barred ews round start --agent x) && test_expect_code 1 git -C barred ews start --deep z 2>err && test_grep "^hint: .git -C .*ews path ${start##*/}.* ews round end. or .git ews lock release ${start##*/}. lets go of it" err && git -C barred ews round start --agent over >out && git -C barred ews round end --agent over >out && git -C barred ews round end --all --dry-run --json >out && test_json_count out .rounds 1 && test_json out ".rounds[0].agent" x && test_json out ".rounds[0].state" open && test_json_count out .dropped 2 &&
 	test_path_is_dir "$start" && git -C barred ews round end --agent x >out && git -C barred ews start --deep z && test_expect_code 1 git -C barred ews start --deep y 2>err && test_grep "^hint: .git ews end z. or" err && git -C barred ews end z && git -C barred ews round end --all
 '
 

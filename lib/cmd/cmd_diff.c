@@ -150,10 +150,15 @@ static int choose_sides(struct sides *out, struct ews_repo *repo, const struct e
 	return rc < 0 ? rc : 0;
 }
 
-static int fail_without_parent(const char *what, const char *name)
+static int fail_without_parent(const char *what, const char *name, bool has_base)
 {
 	ews_error(EWS_ENOTFOUND, "%s '%s' was made from no other snapshot, so it has no parent", what, name);
-	ews_error_hint("--from base compares with the state at the start");
+	if (has_base)
+		ews_error_hint("--from base compares with the state at the start");
+	else
+		ews_error_hint(
+			"'git ews snapshot list' shows those that it can be compared with: git ews diff <one> %s",
+			name);
 	return EWS_ENOTFOUND;
 }
 
@@ -173,7 +178,7 @@ static int turn_round(struct sides *sides, struct ews_repo *repo, const char *fr
 	if (rc < 0)
 		return rc;
 	if (!strcmp(from, "parent") && !*snapshot.parent)
-		return fail_without_parent("snapshot", sides->to);
+		return fail_without_parent("snapshot", sides->to, sides->session);
 	if (!strcmp(from, "base") && !sides->session)
 		return ews_error(EWS_EUSAGE, "'%s' is of no session, so it has no base", sides->to);
 	sides->parent = ews_steal(&snapshot.parent);
@@ -193,7 +198,7 @@ static int take_parent(struct sides *sides, const struct ews_session *session, c
 	if (rc < 0)
 		return rc;
 	if (!*base.parent)
-		return fail_without_parent("session", session->state.id);
+		return fail_without_parent("session", session->state.id, true);
 	sides->parent = ews_steal(&base.parent);
 	sides->from = sides->parent;
 	sides->to = "now";

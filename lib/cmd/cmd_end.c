@@ -199,12 +199,13 @@ static int decide(struct ews_completion *completion, const struct ews_cmd_ctx *c
 }
 
 /* What is asked for, and what the settings want. Returns 1 where they are stored, or 0. */
-static int wants_artifacts(const struct settings *set, struct ews_repo *repo)
+static int wants_artifacts(const struct settings *set, const struct ews_session *session)
 {
-	int rc = set->no_artifacts ? 0 : ews_farewell_is_wanted(repo);
+	int rc = set->no_artifacts ? 0 : ews_farewell_is_wanted(session->repo);
 
 	if (rc < 0)
-		ews_error_hint("correct it, or end without report and patch: git ews end --no-artifacts");
+		ews_error_hint("correct it, or end without report and patch: git ews end --no-artifacts %s",
+			       session->state.id);
 	return rc;
 }
 
@@ -233,7 +234,7 @@ static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *na
 		return rc;
 	/* What is set there holds, wherever the end is called. */
 	ews_session_stand_in_project(&session);
-	rc = wants_artifacts(set, session.repo);
+	rc = wants_artifacts(set, &session);
 	if (rc < 0)
 		return rc;
 	opts.artifacts = rc ? &set->artifacts : NULL;

@@ -30,7 +30,9 @@ static int open_session(struct ews_session *out, struct ews_cmd_ctx *ctx, const 
 	if (rc == 0) {
 		if (ews_session_is_interrupted(out))
 			ews_cmd_announce(ctx, out->state.id);
-		rc = ews_session_refuse_lost(out);
+		rc = out->method->is_project ? 0 : ews_session_refuse_ended(out);
+		if (rc == 0)
+			rc = ews_session_refuse_lost(out);
 		return rc < 0 ? rc : 1;
 	}
 	if (is_meant || (rc != EWS_ENOTFOUND && rc != EWS_EUSAGE))

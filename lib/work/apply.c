@@ -766,18 +766,19 @@ static int put(struct plan *plan)
 	return take_back(plan, &step, &why);
 }
 
-static int refuse_bare(const struct ews_repo *repo)
+static int refuse_bare(const struct ews_repo *repo, const char *session)
 {
 	if (!repo->is_bare)
 		return 0;
 	if (repo->gone) {
 		ews_error(EWS_ENOTFOUND, "the work tree that the session is of is gone: '%s'", repo->gone);
 		ews_error_hint(
-			"'git ews apply <session>' in another one applies it there; 'git ews end --branch <name>' leaves it as a branch");
+			"'git ews apply %s' in another one applies it there; 'git ews end --branch <name> %s' leaves it as a branch",
+			session, session);
 		return EWS_ENOTFOUND;
 	}
 	ews_error(EWS_EUSAGE, "'%s' is a bare repository: it has no files to apply to", repo->project);
-	ews_error_hint("'git ews end --branch <name>' leaves the result as a branch");
+	ews_error_hint("'git ews end --branch <name> %s' leaves the result as a branch", session);
 	return EWS_EUSAGE;
 }
 
@@ -811,7 +812,7 @@ int ews_apply(struct ews_apply_result *out, struct ews_repo *repo, const struct 
 		.repo = repo, .opts = opts, .out = out, .n = n, .own = EWS_STRV_INIT, .known = EWS_CONTENT_INIT
 	};
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-	int rc = refuse_bare(repo);
+	int rc = refuse_bare(repo, n && sources[0].session ? sources[0].session : "<session>");
 
 	plan.works = ews_calloc(n + 1, sizeof(*plan.works));
 	for (size_t i = 0; i < n; i++) {

@@ -206,7 +206,7 @@ static int clean_one(struct sweep *sweep, const char *id)
 	if (is_half_made(sweep->repo, id))
 		return recover(sweep, id);
 	if (ews_round_is_session(sweep->repo, id))
-		return keep(sweep, id, "a round that goes on; 'git ews round end' ends it");
+		return keep(sweep, id, "a round that goes on; 'git ews round end --agent <agent>' ends it");
 	if (ews_session_open(&session, sweep->repo, id) < 0)
 		return keep_for_error(sweep, id);
 	if (ews_session_is_interrupted(&session) && !ews_session_is_orphaned(&session)) {

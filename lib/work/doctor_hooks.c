@@ -76,7 +76,10 @@ static void look_at_relative(struct ews_checkup *out, const struct ews_patient *
 		check = ews_checkup_find(
 			out, HOOKS, EWS_CHECK_PROBLEM,
 			"core.hooksPath names '%s', which is not there: git runs no hook, and does not say so", text);
-		ews_check_advise(check, "make %s, or git config --unset core.hooksPath", shown);
+		ews_check_advise(
+			check,
+			"make %s, or take core.hooksPath out of the file that 'git config --show-origin core.hooksPath' names",
+			shown);
 	} else if (!ews_path_is_inside(dir, patient->top)) {
 		check = ews_checkup_find(
 			out, HOOKS, EWS_CHECK_WARNING,
@@ -100,7 +103,9 @@ static void look_at_absolute(struct ews_checkup *out, const struct ews_patient *
 		check = ews_checkup_find(
 			out, HOOKS, EWS_CHECK_PROBLEM,
 			"core.hooksPath names '%s', which is not there: git runs no hook, and does not say so", dir);
-		ews_check_advise(check, "make that directory, or git config --unset core.hooksPath");
+		ews_check_advise(
+			check,
+			"make that directory, or take core.hooksPath out of the file that 'git config --show-origin core.hooksPath' names");
 	} else if (ews_path_is_inside(dir, patient->top) && !ews_path_is_inside(dir, patient->repo->common_dir)) {
 		const char *rel = dir + strlen(patient->top);
 		EWS_CLEANUP(free) char *shown = NULL;

@@ -371,7 +371,7 @@ static void add_bar(struct ews_buf *out, struct ews_holding *holding, int locks_
 	ews_buf_addc(out, ')');
 }
 
-static void set_hint(const struct taking *taking, const struct ews_holding *first, bool is_round)
+static void set_hint(const struct taking *taking, const struct ews_holding *first, size_t n, bool is_round)
 {
 	if (taking->is_hopeless)
 		ews_error_hint("'git ews lock release %s' lets go of the quick one", taking->opts->session);
@@ -381,9 +381,14 @@ static void set_hint(const struct taking *taking, const struct ews_holding *firs
 	else if (first->kind == EWS_HOLDING_COMMAND)
 		ews_error_hint(
 			"it lasts until the command ends; 'git ews lock acquire --wait <seconds>' waits for it");
+	else if (n > 1)
+		ews_error_hint("'git ews lock status' shows them; each lets go of it when it ends");
+	else if (is_round)
+		ews_error_hint(
+			"'git -C \"$(git ews path %s)\" ews round end' or 'git ews lock release %s' lets go of it",
+			first->id, first->id);
 	else
-		ews_error_hint("'git ews %s%s' or 'git ews lock release %s' lets go of it",
-			       is_round ? "round end" : "end ", is_round ? "" : first->id, first->id);
+		ews_error_hint("'git ews end %s' or 'git ews lock release %s' lets go of it", first->id, first->id);
 }
 
 /* Fail with EWS_EBUSY: who, since when, what for. */
@@ -403,7 +408,7 @@ static int fail_busy(const struct taking *taking, const struct ews_holding *cons
 				who.ptr);
 	else
 		(void)ews_error(EWS_EBUSY, "no %s lock beside %s", modes[taking->opts->mode], who.ptr);
-	set_hint(taking, bars[0], is_round);
+	set_hint(taking, bars[0], n, is_round);
 	return EWS_EBUSY;
 }
 

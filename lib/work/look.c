@@ -42,7 +42,8 @@ static int check_limits(const struct ews_scan *scan, uint64_t max_file, uint64_t
 		return 0;
 	ews_error(EWS_ECONFLICT, "the files have %" PRIu64 " bytes in all, more than ews.maxTotal (%" PRIu64 ")",
 		  scan->size_bytes, max_total);
-	ews_error_hint("raise it with 'git config --global ews.maxTotal <size>'");
+	ews_error_hint(
+		"'git -c ews.maxTotal=<size> ews ...' raises it for once; 'git ews config list --show-origin' says where it is set");
 	return EWS_ECONFLICT;
 }
 

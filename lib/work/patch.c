@@ -6,6 +6,7 @@
 #include "work/patch.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -103,8 +104,10 @@ static const char *const outside[] = {
 
 static int fail_patch(const struct ews_patch *patch, const char *why)
 {
-	ews_error(EWS_EDAMAGED, "'%s' is no patch that git can apply%s%s", patch->name, why ? ": " : "",
-		  why ? why : "");
+	const char *advice = why ? strstr(why, " (allow with") : NULL; /* an option of git's own */
+
+	ews_error(EWS_EDAMAGED, "'%s' is no patch that git can apply%s%.*s", patch->name, why ? ": " : "",
+		  advice ? (int)(advice - why) : INT_MAX, why ? why : "");
 	ews_error_hint(
 		"it takes what 'git diff' or 'diff -u' prints, without colours and with a directory (a/, b/) before each path");
 	return EWS_EDAMAGED;

@@ -600,7 +600,7 @@ int ews_round_end(struct ews_round_end_result *out, struct ews_repo *repo, const
 		round = ews_round_of(&rounds, agent);
 	if (!round) {
 		ews_error(EWS_ENOTFOUND, "agent '%s' has no round in team '%s'", agent, team);
-		ews_error_hint("'git ews round start --agent %s' starts one", agent);
+		ews_error_hint("'git ews round start --agent %s --team %s' starts one", agent, team);
 		return EWS_ENOTFOUND;
 	}
 	if (round->is_open)

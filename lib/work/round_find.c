@@ -131,7 +131,8 @@ int ews_round_refuse(struct ews_repo *repo, const char *id, const char *otherwis
 	if (!ews_round_is_session(repo, id))
 		return 0;
 	ews_error(EWS_EUSAGE, "'%s' is the workspace of the round 'ews/%s'", id, id);
-	ews_error_hint("'git ews round end' keeps its work under that name%s", otherwise);
+	ews_error_hint("'git -C \"$(git ews path %s)\" ews round end' keeps its work under that name%s", id,
+		       otherwise);
 	return EWS_EUSAGE;
 }
 

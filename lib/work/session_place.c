@@ -146,7 +146,8 @@ static int fail_gone(const struct ews_session *session)
 	if (there)
 		ews_error_hint("it was moved: git worktree move %s %s", from, to);
 	else if (!strcmp(session->state.label, round))
-		ews_error_hint("'git ews round end --force' ends the round, without its work");
+		ews_error_hint(
+			"'git ews round list' shows whose round it is; 'git ews round end --force --agent <agent>' ends it, without its work");
 	else
 		ews_error_hint("'git ews end %s' ends the session", session->state.id);
 	return EWS_EDAMAGED;

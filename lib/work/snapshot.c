@@ -296,12 +296,14 @@ int ews_snapshot_drop(struct ews_repo *repo, const struct ews_snapshot *const *s
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		if (ews_str_begins(snapshots[i]->ref, EWS_REF_SNAPSHOTS))
 			continue;
-		if (ews_str_begins(snapshots[i]->ref, EWS_REF_SESSIONS))
+		if (ews_str_begins(snapshots[i]->ref, EWS_REF_SESSIONS)) {
 			rc = ews_error(EWS_EBUSY, "'%s' is the base of a session, which lives as long as it does",
 				       snapshots[i]->id);
-		else
+			ews_error_hint("it goes with the session: 'git ews end %s'", snapshots[i]->session);
+		} else {
 			rc = ews_error(EWS_EUSAGE, "'%s' is no snapshot that could be dropped", snapshots[i]->id);
-		ews_error_hint("'git ews snapshot list' shows what can be dropped");
+			ews_error_hint("what is in trash goes when 'git ews clean' lets go of it");
+		}
 	}
 	/* Who finds the step unfinished while nobody holds that takes it for one that was killed. */
 	if (rc == 0)

@@ -421,7 +421,7 @@ static int choose_method(const struct ews_method **out, const struct ews_repo *r
 	*out = method;
 	if (method == &ews_method_worktree && repo->is_plain) {
 		ews_error(EWS_EUNSUPPORTED, "'%s' is no git repository, and has no worktrees", repo->project);
-		ews_error_hint("--method snapshot makes a copy of a plain directory");
+		ews_error_hint("--method snapshot (of a round: --mode isolated) makes a copy of a plain directory");
 		return EWS_EUNSUPPORTED;
 	}
 	if (opts->copy_objects && (method != &ews_method_snapshot || repo->is_plain)) {
