@@ -9,6 +9,8 @@
  *     put(now -> wanted), bring back what an earlier move took, write the git state
  *     scan again, and compare everything with what is wanted
  *
+ * What somebody writes, stages or commits after the first of these stays, and the last finds it: the next step has kept it.
+ *
  * Each part is harmless when already done, so a step that was killed is run again.
  *
  * SPDX-License-Identifier: MIT
