@@ -92,6 +92,14 @@ test_expect_success 'what is no file, or lies beyond a link, gives no attributes
 	blob=$(printf "a\r\n" | git hash-object --stdin) && printf "%s\n" $blob $blob >want && git -C odd rev-parse away:x.lua away:e/x.lua >got && test_cmp want got
 '
 
+test_expect_success 'P4: nor is what can not be read just now said to give none' '
+	git init -q dim && echo .gitattributes >dim/.git/info/exclude && git -C dim commit -q --allow-empty -m dim && n=1 code=0 && while test $code != 199; do
+		start_ws dim s$n && echo "*.lua text eol=crlf" >"${ws:?}/.gitattributes" && printf "a\r\n" >"${ws:?}/x.lua" &&
+		code=0 && { test_unread EIO $n "/qe/s[0-9]*/[.]gitattributes$" -C dim end s$n --no-artifacts --branch b$n >out 2>err || code=$?; } &&
+		if git -C dim rev-parse -q --verify b$n:x.lua >got; then echo a | git hash-object --stdin | test_cmp - got; fi && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
+	done && test $n -gt 3
+'
+
 test_expect_success 'git status of the twin is the project'\''s where git goes by the size alone' '
 	git init -q size && (cd size && echo "*.c ident" >.gitattributes && echo "\$Id\$" >a.c && git add . && git commit -qm ident && rm a.c && git checkout -q a.c && echo "\$Id\$" >a.c) &&
 	git -C size status --porcelain >want && test_grep "^ M a.c" want && start_ws size s && git -C "$ws" status --porcelain >out && test_cmp want out && git -C size ews end s

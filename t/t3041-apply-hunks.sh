@@ -319,6 +319,12 @@ test_expect_success 'P4: what end --branch cannot read just now is named, and no
 	done && test $n -gt 5 && git -C unread fsck --no-dangling
 '
 
+test_expect_success 'P8: which branches are of sessions is not forgotten where it can not be read just now' '
+	told=${HOME:?}/.superqode/working/tells/told-refs && test_repo tells && start_ws tells first && echo new >"${ws:?}/new" && git -C tells ews end --branch first first && test_grep refs/heads/first "${told:?}" && n=1 code=0 && while test $code != 199; do
+		start_ws tells s$n && echo new >"${ws:?}/new" && code=0 && { test_unread EIO $n "(/told-refs|/refs/heads/first)$" -C tells end s$n --no-artifacts --branch b$n >out 2>err || code=$?; } && test_grep refs/heads/first "${told:?}" && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
+	done && test $n -gt 3
+'
+
 # leaves <name-status>...: an edit, and what else was done in the workspace $ws of session sp, is all that the branch has.
 leaves() {
 	echo edit >>"${ws:?}/src/main.c" && n=$((n + 1)) && printf "%s\n" "M	src/main.c" "$@" | sort >want && git -C sp ews end --branch "left-$n" sp && git -C sp diff --name-status HEAD "left-$n" | sort >got && test_cmp want got &&

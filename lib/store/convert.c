@@ -30,6 +30,7 @@
 #define FILTER "filter="
 #define ATTRIBUTES_BYTES_MAX (100 * EWS_MIB) /* git passes over what is longer */
 #define BLANKS " \t\r\n"
+#define NO_FD (-1)
 /* What stands for itself in a pattern, and in no other place than a name. */
 #define PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-"
 
@@ -445,15 +446,16 @@ void ews_convert_list_attributes(struct ews_entries *out, const struct ews_entri
 	ews_entries_sort(out);
 }
 
-/* Open the file `path` beneath `root_fd`; below 0, and no error: there is none that git would read. */
+/* Open the file `path` beneath `root_fd`. NO_FD: there is none that git would read; fails where that can't be told just now. */
 static int open_attributes(int root_fd, const char *path)
 {
 	const char *name;
-	EWS_CLEANUP(fd) int dir = root_fd < 0 ? -1 : ews_dir_open_parent(root_fd, path, &name);
-	int fd = dir < 0 ? -1 : ews_file_open_regular(dir, name);
+	EWS_CLEANUP(fd) int dir = root_fd < 0 ? NO_FD : ews_dir_open_parent(root_fd, path, &name);
+	int fd = dir < 0 ? dir : ews_file_open_regular(dir, name);
 
-	ews_error_clear();
-	return fd;
+	if (fd >= 0)
+		return fd;
+	return ews_error_if_passing(fd) < 0 ? fd : NO_FD;
 }
 
 /*
@@ -465,7 +467,9 @@ static int find_unlisted(struct ews_strv *out, const struct ews_convert *convert
 	EWS_CLEANUP(fd) int root = ews_dir_open(convert->work_tree);
 	EWS_CLEANUP(strv) struct ews_strv places = EWS_STRV_INIT;
 
-	ews_error_clear(); /* where there is no work tree, none of it is */
+	/* Where there is no work tree, none of it is. */
+	if (root < 0 && ews_error_if_passing(root) < 0)
+		return root;
 	ews_attr_places(&places, paths);
 	for (size_t i = 0; i < places.n; i++) {
 		EWS_CLEANUP(fd) int fd = -1;
@@ -473,6 +477,8 @@ static int find_unlisted(struct ews_strv *out, const struct ews_convert *convert
 
 		if (!ews_entries_find(convert->attributes, places.items[i]))
 			fd = open_attributes(root, places.items[i]);
+		if (fd < NO_FD)
+			return fd;
 		if (fd >= 0 && convert->has_unlisted)
 			counts = convert->has_unlisted(convert->payload, places.items[i]);
 		if (counts < 0)
@@ -498,10 +504,11 @@ static int put_unlisted(const char *dir, const struct ews_convert *convert, cons
 
 		if (parent < 0)
 			return parent;
-		if (fd >= 0 && ews_file_read_fd(&text, fd, ATTRIBUTES_BYTES_MAX) == 0)
+		rc = fd < 0 ? fd : ews_file_read_fd(&text, fd, ATTRIBUTES_BYTES_MAX);
+		if (rc == 0)
 			rc = ews_file_replace_unsynced(parent, name, text.ptr, text.len, 0600);
 		else
-			ews_error_clear(); /* git would not read it either */
+			rc = ews_error_if_passing(rc); /* else git would not read it either */
 	}
 	return rc;
 }

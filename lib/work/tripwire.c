@@ -631,8 +631,12 @@ static bool is_outdated(const char *line, const char *name, struct ews_repo *rep
 	size_t len = name_len(line);
 	EWS_CLEANUP(free) char *ref = len > 4 ? ews_strndup(line + 4, len - 4) : ews_strdup("");
 	struct ews_oid oid;
+	int rc;
 
-	return !strcmp(ref, name) || ews_odb_ref_read(&oid, repo->odb, ref) < 0;
+	if (!strcmp(ref, name))
+		return true;
+	rc = ews_odb_ref_read(&oid, repo->odb, ref);
+	return rc < 0 && ews_error_if_passing(rc) == 0;
 }
 
 static void tell_ref(struct ews_repo *repo, const char *name, const struct ews_oid *oid)
@@ -640,8 +644,11 @@ static void tell_ref(struct ews_repo *repo, const char *name, const struct ews_o
 	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv kept = EWS_STRV_INIT;
 	char hex[EWS_OID_HEX_MAX];
+	int rc = read_lines(&lines, repo->dir_fd, TOLD_FILE);
 
-	(void)read_lines(&lines, repo->dir_fd, TOLD_FILE); /* none yet, or none that can be read */
+	/* None yet, or none that makes sense; what can't be read just now is not written anew without what it says. */
+	if (rc < 0 && ews_error_if_passing(rc) < 0)
+		return;
 	for (size_t i = 0; i < lines.n; i++)
 		if (!is_outdated(lines.items[i], name, repo))
 			ews_strv_add(&kept, lines.items[i]);
