@@ -234,4 +234,8 @@ test_expect_success !VALGRIND 'P4: add and remove that are killed leave what is 
 	kill_points=3 && sweep fresh after_add artifact add --type log "$PWD/new.log" && sweep fresh after_remove artifact remove old.log
 '
 
+test_expect_success 'list -z: the paths alone, as they are' '
+	test_repo nul && for f in a b; do echo l >"nul/$f" && git -C nul ews artifact add --type log $f || return 1; done && git -C nul ews artifact list -z >out && tr "\0" "@" <out >got && printf "logs/a@logs/b@" >want && test_cmp want got && git -C nul ews suggestions list -z >out && test_must_be_empty out
+'
+
 test_done

@@ -291,7 +291,7 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		EWS_OPT_STRING(0, "session", &session, "session", "those of that session alone"),
 		EWS_OPTS_END,
 	};
-	const struct ews_cmd_syntax syntax = { .usage = list_usage, .opts = opts };
+	const struct ews_cmd_syntax syntax = { .usage = list_usage, .opts = opts, .prints_paths = true };
 	size_t n = 0;
 	int rc;
 
@@ -320,7 +320,7 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return 0;
 	}
 	ews_pager_start(ctx);
-	ews_render_artifact_lines(&ctx->out, shown, n);
+	ews_render_artifact_lines(&ctx->out, shown, n, ctx->nul);
 	return 0;
 }
 

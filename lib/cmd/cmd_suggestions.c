@@ -34,7 +34,7 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("suggestions");
 	EWS_CLEANUP(free) const struct ews_artifact **shown = NULL;
 	cJSON *array = cJSON_AddArrayToObject(object, "suggestions");
-	const struct ews_cmd_syntax syntax = { .usage = list_usage };
+	const struct ews_cmd_syntax syntax = { .usage = list_usage, .prints_paths = true };
 	size_t n = 0;
 	int rc;
 
@@ -58,7 +58,7 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return 0;
 	}
 	ews_pager_start(ctx);
-	ews_render_artifact_lines(&ctx->out, shown, n);
+	ews_render_artifact_lines(&ctx->out, shown, n, ctx->nul);
 	return 0;
 }
 

@@ -79,12 +79,14 @@ void ews_render_artifact_text(struct ews_buf *out, const struct ews_artifact *ar
 	}
 }
 
-void ews_render_artifact_lines(struct ews_buf *out, const struct ews_artifact *const *items, size_t n)
+void ews_render_artifact_lines(struct ews_buf *out, const struct ews_artifact *const *items, size_t n, bool nul)
 {
 	int64_t now_s = ews_clock_now();
 	char age[EWS_STAMP_LEN];
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && nul; i++)
+		ews_buf_addz(out, items[i]->path);
+	for (size_t i = 0; i < n && !nul; i++) {
 		EWS_CLEANUP(buf) struct ews_buf id = EWS_BUF_INIT;
 		EWS_CLEANUP(buf) struct ews_buf size = EWS_BUF_INIT;
 

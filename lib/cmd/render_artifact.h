@@ -12,8 +12,8 @@
 /* A new object with all that is known of it; `place` as in struct ews_artifacts. The caller deletes it. */
 cJSON *ews_render_artifact(const struct ews_artifact *artifact, const char *place);
 void ews_render_artifact_text(struct ews_buf *out, const struct ews_artifact *artifact, const char *place);
-/* A line each, in columns. */
-void ews_render_artifact_lines(struct ews_buf *out, const struct ews_artifact *const *items, size_t n);
+/* A line each, in columns; `nul`: the path alone, with a NUL behind it. */
+void ews_render_artifact_lines(struct ews_buf *out, const struct ews_artifact *const *items, size_t n, bool nul);
 
 /* Add "brought_back", "taken_in" and "warnings"; or say them on stderr. */
 void ews_render_artifact_news(cJSON *object, const struct ews_artifact_news *news);
