@@ -21,6 +21,7 @@
 #include "store/config_user.h"
 #include "store/home_project.h"
 #include "store/journal.h"
+#include "store/step.h"
 #include "work/epoch.h"
 #include "work/orphan.h"
 #include "work/pending.h"

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "cmd/cmd.h"
-#include "store/journal.h"
+#include "store/step.h"
 #include "work/steps.h"
 #include "work/transition.h"
 

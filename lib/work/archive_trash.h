@@ -8,8 +8,8 @@
 #ifndef EWS_WORK_ARCHIVE_TRASH_H
 #define EWS_WORK_ARCHIVE_TRASH_H
 
-#include "store/journal.h"
 #include "store/repo.h"
+#include "store/step.h"
 
 /*
  * Move archives to the trash of `repo`, as a step that undo takes back; `repo` NULL: delete them. What is

@@ -9,8 +9,8 @@
 #ifndef EWS_WORK_DROP_H
 #define EWS_WORK_DROP_H
 
-#include "store/journal.h"
 #include "store/repo.h"
+#include "store/step.h"
 
 /* Move what `step` names to trash, or `back`; what is there already is there. */
 typedef int (*ews_drop_move_fn)(struct ews_repo *repo, const struct ews_step *step, bool back);

@@ -24,6 +24,7 @@
 #include "store/hardlink.h"
 #include "store/journal.h"
 #include "store/reserve.h"
+#include "store/step.h"
 #include "work/branch.h"
 #include "work/end_step.h"
 #include "work/finding.h"

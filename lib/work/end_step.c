@@ -21,6 +21,7 @@
 #include "base/sync.h"
 #include "store/hardlink.h"
 #include "store/home_workspace.h"
+#include "store/journal.h"
 #include "store/put.h"
 #include "work/holding.h"
 #include "work/session_place.h"

@@ -8,7 +8,7 @@
 #ifndef EWS_WORK_END_STEP_H
 #define EWS_WORK_END_STEP_H
 
-#include "store/journal.h"
+#include "store/step.h"
 #include "work/session.h"
 
 /* What can come before the effects: the state, and the names that the refs of `step`, which is planned, will have. */

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "store/journal.h"
+#include "store/step.h"
 #include "work/pending.h"
 #include "work/session_place.h"
 

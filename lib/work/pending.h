@@ -13,7 +13,7 @@
 #ifndef EWS_WORK_PENDING_H
 #define EWS_WORK_PENDING_H
 
-#include "store/journal.h"
+#include "store/step.h"
 #include "work/snapshot.h"
 
 struct ews_pending {

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path_line.h"
+#include "store/journal.h"
 #include "store/reserve.h"
 #include "work/end.h"
 #include "work/end_step.h"

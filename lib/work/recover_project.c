@@ -9,8 +9,8 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "store/journal.h"
 #include "store/lock.h"
+#include "store/step.h"
 #include "work/archive_trash.h"
 #include "work/shift.h"
 #include "work/stage.h"

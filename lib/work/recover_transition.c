@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "store/journal.h"
+#include "store/step.h"
 
 /* Is the state that the step was on its way to gone? Nobody waits for what can't be. Returns 1 then. */
 static int give_up_lost(const struct ews_recovery *recovery, struct ews_session *session, struct ews_step *step,

@@ -12,8 +12,8 @@
 #ifndef EWS_WORK_RETIRE_H
 #define EWS_WORK_RETIRE_H
 
-#include "store/journal.h"
 #include "store/repo.h"
+#include "store/step.h"
 
 /*
  * Make `id`, whose lock the caller holds, free when its session has ended; when there is none, nothing happens.

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "store/journal.h"
+#include "store/step.h"
 #include "work/session_name.h"
 #include "work/session_project.h"
 

@@ -16,8 +16,8 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "store/astray.h"
-#include "store/journal.h"
 #include "store/state.h"
+#include "store/step.h"
 #include "work/method.h"
 
 #define ID_LEN_MAX 64

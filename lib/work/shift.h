@@ -7,7 +7,7 @@
 #define EWS_WORK_SHIFT_H
 
 #include "store/hardlink.h"
-#include "store/journal.h"
+#include "store/step.h"
 #include "work/ignored.h"
 #include "work/snapshot.h"
 

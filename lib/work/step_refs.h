@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
-#include "store/journal.h"
 #include "store/repo.h"
+#include "store/step.h"
 
 /*
  * Rename all refs that `step` moved to trash, or (`back`) out of it again; harmless when already done, wholly or half. Fails

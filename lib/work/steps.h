@@ -6,8 +6,8 @@
 #ifndef EWS_WORK_STEPS_H
 #define EWS_WORK_STEPS_H
 
-#include "store/journal.h"
 #include "store/repo.h"
+#include "store/step.h"
 
 struct ews_steps {
 	struct ews_step *items; /* newest first */

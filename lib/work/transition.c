@@ -20,6 +20,7 @@
 #include "store/ahead.h"
 #include "store/gitfile.h"
 #include "store/home.h"
+#include "store/journal.h"
 #include "store/put.h"
 #include "work/ignored.h"
 #include "work/session_place.h"

@@ -19,7 +19,7 @@
 #define EWS_WORK_TRANSITION_H
 
 #include "base/progress_fn.h"
-#include "store/journal.h"
+#include "store/step.h"
 #include "work/snapshot.h"
 
 /*

@@ -10,7 +10,7 @@
 #define EWS_WORK_TRASH_PLAN_H
 
 #include "base/progress_fn.h"
-#include "store/journal.h"
+#include "store/step.h"
 #include "work/snapshot.h"
 
 struct ews_trash_result;

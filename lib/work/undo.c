@@ -14,6 +14,7 @@
 #include "base/path.h"
 #include "base/path_line.h"
 #include "base/str.h"
+#include "store/journal.h"
 #include "store/lock.h"
 #include "store/reserve.h"
 #include "work/archive_trash.h"

@@ -10,8 +10,8 @@
 #ifndef EWS_WORK_WHOSE_H
 #define EWS_WORK_WHOSE_H
 
-#include "store/journal.h"
 #include "store/repo.h"
+#include "store/step.h"
 
 enum ews_whose {
 	EWS_WHOSE_OURS = 1, /* of this work tree; or of none's files: of a session's own workspace, or a drop */

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "store/journal.h"
+#include "store/step.h"
 
 static void read_step(const char *data, size_t len)
 {
