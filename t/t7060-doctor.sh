@@ -243,4 +243,9 @@ test_expect_success 'P8: what is advised of a session whose record makes no sens
 	done
 '
 
+test_expect_success 'settings: each that is wrong is named with its place' '
+	p=settings && test_repo settings && printf "strange: 1\n" >settings/superqode.yaml && doctor && found ok settings "makes sense" && git -C settings config ews.maxFile "??" && git -C settings config ews.autoClean perhaps && test_expect_code 1 doctor &&
+	found problem settings "[.]git/config:[0-9]*: ews[.]maxFile: .* is not a size" && found problem settings "ews[.]autoClean: " && test_grep ! "strange" out
+'
+
 test_done

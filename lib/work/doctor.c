@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "store/config.h"
+#include "store/setting.h"
 #include "work/doctor_home.h"
 #include "work/doctor_hooks.h"
 #include "work/doctor_record.h"
@@ -41,6 +43,18 @@ static void name_project(struct ews_checkup *out, const struct ews_patient *pati
 	ews_error_clear();
 }
 
+/* What has a wrong value. Of what does not count each verb warns, and is none the worse for it. */
+static void look_at_settings(struct ews_checkup *out, struct ews_repo *repo)
+{
+	const struct ews_config *config = ews_repo_config(repo);
+
+	for (size_t i = 0; i < ews_settings_n; i++)
+		if (ews_config_check_one(config, &ews_settings[i]) < 0)
+			(void)ews_checkup_error(out, "settings");
+	if (!ews_checkup_has(out, "settings"))
+		ews_checkup_ok(out, "settings", "what is set makes sense");
+}
+
 void ews_doctor_look(struct ews_checkup *out, struct ews_repo *repo, const char *home)
 {
 	EWS_CLEANUP(free) char *hidden = NULL;
@@ -54,6 +68,7 @@ void ews_doctor_look(struct ews_checkup *out, struct ews_repo *repo, const char 
 	ews_doctor_home(out, &patient);
 	if (!repo)
 		return;
+	look_at_settings(out, repo);
 	ews_doctor_repo(out, &patient);
 	ews_doctor_hooks(out, &patient);
 	ews_doctor_registrations(out, &patient);
