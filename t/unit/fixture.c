@@ -35,6 +35,7 @@
 
 unsigned fixture_file_system;
 struct ews_repo *fixture_repo;
+char *fixture_home;
 
 static char *top;
 static uint64_t random_state;
@@ -578,6 +579,18 @@ void fixture_begin_project(void)
 void fixture_end_project(void)
 {
 	ews_repo_free(fixture_repo);
+	fixture_end();
+}
+
+void fixture_begin_home(void)
+{
+	fixture_begin();
+	fixture_home = ews_path_join(top, "home");
+}
+
+void fixture_end_home(void)
+{
+	free(fixture_home);
 	fixture_end();
 }
 

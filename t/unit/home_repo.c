@@ -14,24 +14,9 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/path.h"
 #include "fixture.h"
 
-static char *home;
-
-static void set_up(void)
-{
-	fixture_begin();
-	home = ews_path_join(fixture_top(), "home");
-}
-
-static void tear_down(void)
-{
-	free(home);
-	fixture_end();
-}
-
-TestSuite(home_repo, .init = set_up, .fini = tear_down);
+TestSuite(home_repo, .init = fixture_begin_home, .fini = fixture_end_home);
 
 /* The directory's name below working/ that the store `common_dir` gets. */
 static char *name_of(const char *common_dir)
@@ -39,14 +24,15 @@ static char *name_of(const char *common_dir)
 	EWS_CLEANUP(free) char *dir = NULL;
 	EWS_CLEANUP(free) char *again = NULL;
 	EWS_CLEANUP(free) char *found = NULL;
-	size_t len = strlen(home);
+	size_t len = strlen(fixture_home);
 
-	cr_assert_eq(ews_home_repo_dir(&dir, home, common_dir, "/p"), 0, "%s: %s", common_dir, ews_error_message());
-	cr_assert_eq(ews_home_repo_dir(&again, home, common_dir, "/other"), 0);
-	cr_assert_eq(ews_home_repo_dir(&found, home, common_dir, NULL), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_home_repo_dir(&dir, fixture_home, common_dir, "/p"), 0, "%s: %s", common_dir,
+		     ews_error_message());
+	cr_assert_eq(ews_home_repo_dir(&again, fixture_home, common_dir, "/other"), 0);
+	cr_assert_eq(ews_home_repo_dir(&found, fixture_home, common_dir, NULL), 0, "%s", ews_error_message());
 	cr_assert_str_eq(dir, again);
 	cr_assert_str_eq(dir, found);
-	cr_assert(!strncmp(dir, home, len) && !strncmp(dir + len, "/working/", 9));
+	cr_assert(!strncmp(dir, fixture_home, len) && !strncmp(dir + len, "/working/", 9));
 	cr_assert_null(strchr(dir + len + 9, '/'));
 	return ews_strdup(dir + len + 9);
 }
@@ -92,7 +78,7 @@ Test(home_repo, a_second_store_of_a_name_gets_a_hash_behind_it)
 	cr_assert(!strncmp(second, "demo-", 5) && strlen(second) == 13);
 	cr_assert_str_neq(second, third);
 	cr_assert_str_neq(newline, alike);
-	cr_assert_eq(ews_home_repo_dir(&found, home, "/d/demo/.git", NULL), EWS_ENOTFOUND);
+	cr_assert_eq(ews_home_repo_dir(&found, fixture_home, "/d/demo/.git", NULL), EWS_ENOTFOUND);
 }
 
 Test(home_repo, a_directory_of_nobody_or_of_garbage_is_not_taken_over)
@@ -124,7 +110,7 @@ Test(home_repo, of_many_that_claim_at_once_all_get_the_same)
 			bool has_got;
 
 			(void)snprintf(store, sizeof(store), "/%d/demo/.git", i % 3);
-			has_got = ews_home_repo_dir(&dir, home, store, "/p") == 0 && dir;
+			has_got = ews_home_repo_dir(&dir, fixture_home, store, "/p") == 0 && dir;
 			free(dir);
 			_exit(!has_got);
 		}

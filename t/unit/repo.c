@@ -14,25 +14,16 @@
 #include "base/path.h"
 #include "fixture.h"
 
-static char *home;
-
 static void set_up(void)
 {
-	fixture_begin();
-	home = ews_path_join(fixture_top(), "home");
+	fixture_begin_home();
 	fixture_shell("git init -q p && mkdir -p p/sub/deeper plain/sub && ln -s ../p/sub plain/link && cd p &&"
 		      "git commit -q --allow-empty -m 1 && git worktree add -q ../linked 2>/dev/null &&"
 		      "git init -q --bare ../bare.git && git init -q --separate-git-dir=../apart.git ../apart &&"
 		      "git init -q ../p/nested && mkdir ../linked/sub ../apart/sub");
 }
 
-static void tear_down(void)
-{
-	free(home);
-	fixture_end();
-}
-
-TestSuite(repo, .init = set_up, .fini = tear_down);
+TestSuite(repo, .init = set_up, .fini = fixture_end_home);
 
 /* The `n`th line of what git says of the directory `cwd`. */
 static char *gits(const struct ews_buf *answer, int n)
@@ -62,7 +53,7 @@ static void compare_in(const char *cwd)
 	ask_git(&answer, path);
 	cr_assert_eq(chdir(path), 0, "%s", path);
 	if (!answer.len) {
-		cr_expect_lt(ews_repo_open(&repo, path, home, EWS_REPO_MAKE_NONE), 0, "%s", cwd);
+		cr_expect_lt(ews_repo_open(&repo, path, fixture_home, EWS_REPO_MAKE_NONE), 0, "%s", cwd);
 		cr_expect_null(repo);
 	} else {
 		EWS_CLEANUP(free) char *is_bare = gits(&answer, 0);
@@ -70,7 +61,7 @@ static void compare_in(const char *cwd)
 		EWS_CLEANUP(free) char *common_dir = gits(&answer, 2);
 		EWS_CLEANUP(free) char *top = gits(&answer, 3);
 
-		cr_assert_eq(ews_repo_open(&repo, path, home, EWS_REPO_MAKE_NONE), 0, "%s: %s", cwd,
+		cr_assert_eq(ews_repo_open(&repo, path, fixture_home, EWS_REPO_MAKE_NONE), 0, "%s: %s", cwd,
 			     ews_error_message());
 		cr_expect_eq(repo->is_bare, !strcmp(is_bare, "true"), "%s", cwd);
 		cr_expect_str_eq(repo->git_dir, git_dir, "%s: %s", cwd, repo->git_dir);
@@ -97,7 +88,7 @@ Test(repo, inside_its_git_directory_it_is_the_project_around_it)
 	EWS_CLEANUP(free) char *top = ews_path_join(fixture_top(), "p");
 	EWS_CLEANUP(free) char *path = ews_path_join(top, ".git/refs");
 
-	cr_assert_eq(ews_repo_open(&repo, path, home, EWS_REPO_MAKE_NONE), 0);
+	cr_assert_eq(ews_repo_open(&repo, path, fixture_home, EWS_REPO_MAKE_NONE), 0);
 	cr_assert_str_eq(repo->project, top);
 	cr_assert_not(repo->is_bare);
 }
@@ -191,13 +182,13 @@ Test(repo, a_project_that_is_known_is_opened_by_its_top)
 	EWS_CLEANUP(free) char *top = ews_path_join(fixture_top(), "linked");
 	EWS_CLEANUP(free) char *plain = ews_path_join(fixture_top(), "plain");
 
-	cr_assert_eq(ews_repo_open_at(&repo, top, home), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_repo_open_at(&repo, top, fixture_home), 0, "%s", ews_error_message());
 	cr_assert_str_eq(repo->project, top);
 	cr_assert_eq(ews_repo_need_dir(repo), EWS_ENOTFOUND);
 	cr_assert_eq(ews_repo_make_dir(repo), 0, "%s", ews_error_message());
 	cr_assert_geq(repo->dir_fd, 0);
 	ews_repo_free(repo);
 	repo = NULL;
-	cr_assert_eq(ews_repo_open_at(&repo, plain, home), EWS_ENOTFOUND);
-	cr_assert_eq(ews_repo_open_at(&repo, "/nowhere", home), EWS_ENOTFOUND);
+	cr_assert_eq(ews_repo_open_at(&repo, plain, fixture_home), EWS_ENOTFOUND);
+	cr_assert_eq(ews_repo_open_at(&repo, "/nowhere", fixture_home), EWS_ENOTFOUND);
 }
