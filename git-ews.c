@@ -18,6 +18,7 @@
 #include "base/json.h"
 #include "base/proc.h"
 #include "base/str.h"
+#include "base/strv.h"
 #include "cmd/cmd.h"
 #include "cmd/cmd_shim.h"
 #include "cmd/pager.h"
@@ -201,13 +202,10 @@ static void hint_at_path(const struct ews_cmd_ctx *ctx)
 /* One of those that each verb has? */
 static bool is_common_option(const char *arg)
 {
-	static const char *const common[] = { "--json",    "-q",         "--quiet",      "-v",
-					      "--verbose", "--progress", "--no-progress" };
+	static const char *const common[] = { "--json",    "-q",         "--quiet",       "-v",
+					      "--verbose", "--progress", "--no-progress", NULL };
 
-	for (size_t i = 0; i < sizeof(common) / sizeof(*common); i++)
-		if (!strcmp(arg, common[i]))
-			return true;
-	return ews_str_begins(arg, "--color");
+	return ews_str_is_any(arg, common) || ews_str_begins(arg, "--color");
 }
 
 /* Behind an option a verb is taken for a session: the verb comes first. */

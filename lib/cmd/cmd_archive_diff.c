@@ -217,7 +217,6 @@ static bool is_assertion(const struct settings *set)
 	return set->expected.n || set->no_deletions;
 }
 
-/* Git prints the patch to stdout itself, or into the answer, where it is one of several. */
 /* Is git to print something, and not only told how? */
 static bool has_format(const struct ews_strv *output)
 {
@@ -244,6 +243,7 @@ static bool has_format(const struct ews_strv *output)
 	return false;
 }
 
+/* Git prints the patch to stdout itself, or into the answer, where it is one of several. */
 static int show_text(struct ews_cmd_ctx *ctx, struct pair *pair, char *const *paths)
 {
 	EWS_CLEANUP(strv) struct ews_strv options = EWS_STRV_INIT;
