@@ -511,6 +511,11 @@ test_expect_success 'both names of what was renamed are there in JSON, whatever 
 	git -C bytes ews revert >out && git -C bytes ews diff --json >out && test_json_count out .files_renamed 0 && ! grep files_renamed_bytes out
 '
 
+test_expect_success 'what only shapes a patch brings none beside another form' '
+	test_repo shaped && start_ws shaped s && echo more >>"${ws:?}/src/main.c" && git -C shaped ews diff --stat s >want && for option in -W --function-context --word-diff --color-words=. --minimal; do git -C shaped ews diff --stat "$option" s >out && test_cmp want out || return 1; done &&
+	for option in -p -u -U1 --patch-with-raw --binary; do git -C shaped ews diff --stat "$option" s >out && test_grep "^diff --git" out || return 1; done
+'
+
 test_expect_success 'P8: HEAD, or its branch, that can not be read just now is not said to be none' '
 	test_repo unread && start_ws unread s && n=1 && code=0 && while test $code != 199; do
 		code=0 && { test_unread EIO $n "/unread/[.]git/(HEAD|refs/heads/[^/]*)$" -C unread diff HEAD >out 2>err || code=$?; } && test_grep ! "no snapshot, session or revision" err && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }

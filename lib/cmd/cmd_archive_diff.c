@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/path_line.h"
-#include "base/str.h"
 #include "cmd/changes_opt.h"
 #include "cmd/cmd_archive.h"
 #include "cmd/diff_opts.h"
@@ -217,32 +216,6 @@ static bool is_assertion(const struct settings *set)
 	return set->expected.n || set->no_deletions;
 }
 
-/* Is git to print something, and not only told how? */
-static bool has_format(const struct ews_strv *output)
-{
-	static const char *const formats[] = { "--stat",
-					       "--numstat",
-					       "--summary",
-					       "--name-",
-					       "--raw",
-					       "-p",
-					       "--patch",
-					       "-U",
-					       "--unified",
-					       "-u",
-					       "--dirstat",
-					       "--cumulative",
-					       "--compact-summary",
-					       "--binary",
-					       "--check" };
-
-	for (size_t i = 0; i < output->n; i++)
-		for (size_t k = 0; k < sizeof(formats) / sizeof(*formats); k++)
-			if (ews_str_begins(output->items[i], formats[k]))
-				return true;
-	return false;
-}
-
 /* Git prints the patch to stdout itself, or into the answer, where it is one of several. */
 static int show_text(struct ews_cmd_ctx *ctx, struct pair *pair, char *const *paths)
 {
@@ -256,7 +229,7 @@ static int show_text(struct ews_cmd_ctx *ctx, struct pair *pair, char *const *pa
 	}
 	if (set->series || set->shortstat)
 		add_counts(&ctx->out, pair);
-	if (set->shortstat && !has_format(&set->diff.output))
+	if (set->shortstat && !ews_diff_asks_for_form(set->diff.output.items))
 		return 0;
 	ews_render_reasons_talk(ctx, "not in the patch", &pair->diff.not_in_patch);
 	if (set->diff.changes != EWS_CHANGES_DIFF)

@@ -88,6 +88,9 @@ int ews_diff_records(struct ews_diff *diff, struct ews_repo *repo, char *const *
 int ews_diff_print(const struct ews_diff *diff, struct ews_repo *repo, char *const *args, char *const *paths,
 		   bool user_config, int out_fd, struct ews_buf *out);
 
+/* Do these options of git diff ask for a form (a patch, --stat, --raw ...), and not only say how it is to look? */
+bool ews_diff_asks_for_form(char *const *args);
+
 /* Append to `out` what git prints so, without the user's config. */
 int ews_diff_collect(struct ews_buf *out, const struct ews_diff *diff, struct ews_repo *repo, char *const *args,
 		     char *const *paths);

@@ -38,10 +38,9 @@ static const char *const other_formats[] = {
 	"--name-only",  "--name-status",     "--raw",       "--check",   "--compact-summary",
 	"--cumulative", "--dirstat-by-file", "--no-patch",  NULL
 };
-static const char *const patch_formats[] = {
-	"--patch",     "--unified",     "--patch-with-stat",  "--patch-with-raw",
-	"--word-diff", "--color-words", "--function-context", NULL
-};
+/* What only shapes a patch, as --word-diff and --function-context do, asks for none beside another form. */
+static const char *const patch_formats[] = { "--patch",          "--unified", "--patch-with-stat",
+					     "--patch-with-raw", "--binary",  NULL };
 
 /* Is `word` one of the long options, with or without "=<value>"? */
 static bool is_one_of(const char *word, const char *const *list)
@@ -55,18 +54,26 @@ static bool is_one_of(const char *word, const char *const *list)
 	return false;
 }
 
+static bool asks_for_patch(const char *arg)
+{
+	return is_one_of(arg, patch_formats) || !strcmp(arg, "-p") || !strcmp(arg, "-u") || ews_str_begins(arg, "-U");
+}
+
+bool ews_diff_asks_for_form(char *const *args)
+{
+	for (; args && *args; args++)
+		if (asks_for_patch(*args) || is_one_of(*args, other_formats) || !strcmp(*args, "-s"))
+			return true;
+	return false;
+}
+
 /* Is the patch among what `args` ask for? It is what comes when they ask for no form at all. */
 static bool wants_patch(char *const *args)
 {
-	bool has_other = false;
-
-	for (; args && *args; args++) {
-		if (is_one_of(*args, patch_formats) || !strcmp(*args, "-p") || !strcmp(*args, "-u") ||
-		    ews_str_begins(*args, "-U") || !strcmp(*args, "-W"))
+	for (char *const *arg = args; arg && *arg; arg++)
+		if (asks_for_patch(*arg))
 			return true;
-		has_other = has_other || is_one_of(*args, other_formats) || !strcmp(*args, "-s");
-	}
-	return !has_other;
+	return !ews_diff_asks_for_form(args);
 }
 
 bool ews_diff_must_not_rename(const struct ews_diff *diff)
