@@ -85,7 +85,7 @@ bool ews_error_wants_descriptors(void);
 void ews_error_clear(void);
 /*
  * A look for what need not be there failed with `rc`: where its errno speaks of this moment (ews_errno_is_passing()) the error stays,
- * and `rc` is given back. Anything else says that there is nothing to be had: 0, and no error.
+ * and `rc` is given back. Anything else says that there is nothing to be had: 0, and no error, as where it did not fail.
  */
 int ews_error_if_passing(int rc);
 

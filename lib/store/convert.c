@@ -541,7 +541,6 @@ static int put_files(const char *dir, const struct ews_convert *convert, const s
 	const struct ews_entries nothing = EWS_ENTRIES_INIT;
 	struct ews_put_opts opts = { .odb = convert->repo->odb, .source_fd = -1 };
 	EWS_CLEANUP(fd) int fd = -1;
-	int rc;
 
 	if (mkdir(dir, 0700) < 0)
 		return ews_error_os("cannot make '%s'", dir);
@@ -554,8 +553,7 @@ static int put_files(const char *dir, const struct ews_convert *convert, const s
 		add_plain(&wanted, ews_entries_find(files, paths->items[i]));
 	ews_entries_unique(&wanted);
 	ews_changes_between(&changes, &nothing, &wanted, ews_entry_equal);
-	rc = ews_put(&report, &changes, &opts);
-	return rc <= 0 ? rc : ews_error(EWS_EIO, "%zu of %zu paths could not be put", report.failed.n, changes.n);
+	return ews_put_all(&report, &changes, &opts);
 }
 
 /* "<mode> <id> <stage>\t<path>", each ended by NUL: take the ids of `paths`. */

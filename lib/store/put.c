@@ -158,3 +158,10 @@ int ews_put(struct ews_put_report *report, const struct ews_changes *changes, co
 	ews_strv_sort(&report->lost_attrs);
 	return rc < 0 ? rc : report->failed.n > 0;
 }
+
+int ews_put_all(struct ews_put_report *report, const struct ews_changes *changes, const struct ews_put_opts *opts)
+{
+	int rc = ews_put(report, changes, opts);
+
+	return rc <= 0 ? rc : ews_error(EWS_EIO, "%zu of %zu paths could not be put", report->failed.n, changes->n);
+}

@@ -96,6 +96,8 @@ struct ews_put_report {
  * A path that is none beneath the root is EWS_EDAMAGED, before anything is done.
  */
 int ews_put(struct ews_put_report *report, const struct ews_changes *changes, const struct ews_put_opts *opts);
+/* The same for whom no path may fail: then it is EWS_EIO, and says how many did. */
+int ews_put_all(struct ews_put_report *report, const struct ews_changes *changes, const struct ews_put_opts *opts);
 
 /*
  * Rename `path` beneath `root_fd`, whole and unread, to `name` in the directory `keep_fd`

@@ -71,8 +71,7 @@ int ews_reflog_find(struct ews_oid *from, struct ews_oid *to, struct ews_odb *od
 		next.to = move.to;
 		goes_back = goes_back || ews_oid_equal(&move.from, since) || ews_oid_equal(&move.to, since);
 	}
-	rc = ews_odb_ref_read(&now, odb, name);
-	rc = rc < 0 ? ews_error_if_passing(rc) : 0;
+	rc = ews_error_if_passing(ews_odb_ref_read(&now, odb, name));
 	if (rc < 0)
 		return rc;
 	if (next.is_there && ews_oid_equal(&next.to, &now))

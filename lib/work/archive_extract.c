@@ -379,9 +379,8 @@ static int put_all(struct ews_archive_extracted *out, int fd, int archive_fd, co
 					  .owners = opts->owners,
 					  .progress = opts->progress,
 					  .payload = opts->payload };
-	int rc = ews_put(&out->put, changes, &put);
 
-	return rc <= 0 ? rc : ews_error(EWS_EIO, "%zu of %zu paths could not be put", out->put.failed.n, changes->n);
+	return ews_put_all(&out->put, changes, &put);
 }
 
 /* Is it what was made for the entry, and as it was made? A file's ctime moves with each of its names, which go one by one. */

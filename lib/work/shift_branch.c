@@ -430,8 +430,7 @@ int ews_shift_head_has_moved(const struct ews_shift *shift)
 
 	if (!name)
 		return 0;
-	rc = ews_odb_ref_follow(&now, &last, shift->repo->odb, name);
-	rc = rc < 0 ? ews_error_if_passing(rc) : 0;
+	rc = ews_error_if_passing(ews_odb_ref_follow(&now, &last, shift->repo->odb, name));
 	return rc < 0 ? rc : has_moved(shift, &now);
 }
 
@@ -521,8 +520,7 @@ int ews_shift_complete_commit(struct ews_repo *repo, struct ews_step *step)
 	rc = made < 0 ? ews_error_if_passing(made) : made;
 	if (made == 0 || rc < 0)
 		return rc;
-	rc = ews_odb_ref_read(&now, repo->odb, branch);
-	rc = rc < 0 ? ews_error_if_passing(rc) : 0;
+	rc = ews_error_if_passing(ews_odb_ref_read(&now, repo->odb, branch));
 	if (rc < 0)
 		return rc;
 	/* Its user may have taken it back himself. */
