@@ -46,7 +46,11 @@ struct ews_end_result {
 	struct ews_strv skipped; /* "<path>\t<reason>": not in the snapshot, but still in trash */
 };
 
-#define EWS_END_RESULT_INIT { .branch_notes = EWS_BRANCH_NOTES_INIT, .stored = EWS_FAREWELL_INIT, .reverted = EWS_REVERT_RESULT_INIT, .drift = EWS_STRV_INIT, .skipped = EWS_STRV_INIT }
+#define EWS_END_RESULT_INIT                                                                          \
+	{                                                                                            \
+		.branch_notes = EWS_BRANCH_NOTES_INIT, .stored = EWS_FAREWELL_INIT,                  \
+		.reverted = EWS_REVERT_RESULT_INIT, .drift = EWS_STRV_INIT, .skipped = EWS_STRV_INIT \
+	}
 
 /*
  * In place the project is reverted first; when that is not verified, the session goes on and `out->reverted` says why.

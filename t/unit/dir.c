@@ -22,22 +22,7 @@
 #include "base/path.h"
 #include "fixture.h"
 
-static int root_fd = -1;
-
-static void set_up(void)
-{
-	fixture_begin();
-	root_fd = ews_dir_open(fixture_top());
-	cr_assert_geq(root_fd, 0);
-}
-
-static void tear_down(void)
-{
-	close(root_fd);
-	fixture_end();
-}
-
-TestSuite(dir, .init = set_up, .fini = tear_down);
+TestSuite(dir, .init = fixture_begin_dir, .fini = fixture_end_dir);
 
 /* A path of `depth` components of fifty bytes each. */
 static void long_path(struct ews_buf *out, int depth)
@@ -51,7 +36,7 @@ static void long_path(struct ews_buf *out, int depth)
 /* Make a file or open it, and close it again. */
 static int touch(const char *rel)
 {
-	int fd = ews_dir_open_file(root_fd, rel, O_WRONLY | O_CREAT, 0644);
+	int fd = ews_dir_open_file(fixture_fd, rel, O_WRONLY | O_CREAT, 0644);
 
 	if (fd >= 0)
 		close(fd);
@@ -67,15 +52,15 @@ Test(dir, a_link_is_read_whole_whatever_its_length)
 	for (int len = 1; len <= 1024; len *= 2) {
 		while (target.len < (size_t)len)
 			ews_buf_addc(&target, 'x');
-		cr_assert_eq(symlinkat(target.ptr, root_fd, "link"), 0);
+		cr_assert_eq(symlinkat(target.ptr, fixture_fd, "link"), 0);
 		text.len = 7;
-		cr_assert_eq(ews_dir_read_link(&text, root_fd, "link"), 0);
+		cr_assert_eq(ews_dir_read_link(&text, fixture_fd, "link"), 0);
 		cr_assert_str_eq(text.ptr + 7, target.ptr);
 		cr_assert_eq(text.len, 7 + target.len);
-		cr_assert_eq(unlinkat(root_fd, "link", 0), 0);
+		cr_assert_eq(unlinkat(fixture_fd, "link", 0), 0);
 	}
 	cr_assert_eq(touch("file"), 0);
-	cr_assert_lt(ews_dir_read_link(&text, root_fd, "file"), 0);
+	cr_assert_lt(ews_dir_read_link(&text, fixture_fd, "file"), 0);
 	cr_assert_eq(errno, EINVAL);
 }
 
@@ -90,9 +75,9 @@ Test(dir, a_path_longer_than_path_max_is_made_opened_and_listed)
 
 	long_path(&path, 120);
 	cr_assert_gt(path.len, PATH_MAX);
-	cr_assert_eq(ews_dir_make(root_fd, path.ptr, 0755), 0, "%s", ews_error_message());
-	cr_assert_eq(ews_dir_make(root_fd, path.ptr, 0755), 0);
-	fd = ews_dir_open_beneath(root_fd, path.ptr);
+	cr_assert_eq(ews_dir_make(fixture_fd, path.ptr, 0755), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_dir_make(fixture_fd, path.ptr, 0755), 0);
+	fd = ews_dir_open_beneath(fixture_fd, path.ptr);
 	cr_assert_geq(fd, 0, "%s", ews_error_message());
 	ews_buf_adds(&path, "/file");
 	cr_assert_eq(touch(path.ptr), 0);
@@ -100,7 +85,7 @@ Test(dir, a_path_longer_than_path_max_is_made_opened_and_listed)
 	cr_assert_str_eq(items[0].name, "file");
 	free(items);
 	ews_arena_release(&arena);
-	parent_fd = ews_dir_open_parent(root_fd, path.ptr, &name);
+	parent_fd = ews_dir_open_parent(fixture_fd, path.ptr, &name);
 	cr_assert_geq(parent_fd, 0);
 	cr_assert_str_eq(name, "file");
 	cr_assert_eq(unlinkat(parent_fd, name, 0), 0);
@@ -111,11 +96,11 @@ Test(dir, a_long_absolute_path_is_opened_through_links)
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 	EWS_CLEANUP(fd) int fd = -1;
 
-	cr_assert_eq(mkdirat(root_fd, "real", 0755), 0);
-	cr_assert_eq(symlinkat("real", root_fd, "link"), 0);
+	cr_assert_eq(mkdirat(fixture_fd, "real", 0755), 0);
+	cr_assert_eq(symlinkat("real", fixture_fd, "link"), 0);
 	ews_buf_adds(&path, "real/");
 	long_path(&path, 120);
-	cr_assert_eq(ews_dir_make(root_fd, path.ptr, 0755), 0);
+	cr_assert_eq(ews_dir_make(fixture_fd, path.ptr, 0755), 0);
 	ews_buf_truncate(&path, 0);
 	ews_buf_addf(&path, "%s/link/", fixture_top());
 	long_path(&path, 120);
@@ -137,13 +122,13 @@ static void expect_below(const char *rel, const char *want)
 
 Test(dir, a_path_is_below_by_its_text_or_where_links_lead_there)
 {
-	cr_assert_eq(ews_dir_make(root_fd, "real/sub", 0755), 0);
-	cr_assert_eq(symlinkat("real", root_fd, "by-link"), 0);
-	cr_assert_eq(symlinkat("by-link", root_fd, "other"), 0);
-	cr_assert_eq(symlinkat(".", root_fd, "here"), 0);
-	cr_assert_eq(symlinkat("real/sub", root_fd, "deep"), 0);
-	cr_assert_eq(symlinkat("..", root_fd, "real/up"), 0);
-	cr_assert_eq(symlinkat("../..", root_fd, "real/sub/up"), 0);
+	cr_assert_eq(ews_dir_make(fixture_fd, "real/sub", 0755), 0);
+	cr_assert_eq(symlinkat("real", fixture_fd, "by-link"), 0);
+	cr_assert_eq(symlinkat("by-link", fixture_fd, "other"), 0);
+	cr_assert_eq(symlinkat(".", fixture_fd, "here"), 0);
+	cr_assert_eq(symlinkat("real/sub", fixture_fd, "deep"), 0);
+	cr_assert_eq(symlinkat("..", fixture_fd, "real/up"), 0);
+	cr_assert_eq(symlinkat("../..", fixture_fd, "real/sub/up"), 0);
 	expect_below("by-link", "");
 	expect_below("by-link/a", "a");
 	expect_below("real/a/b", "a/b");
@@ -165,8 +150,8 @@ static void refuse_links(const char *above)
 	size_t len;
 	int fd;
 
-	cr_assert_eq(ews_dir_make(root_fd, above, 0755), 0);
-	fd = ews_dir_open_beneath(root_fd, above);
+	cr_assert_eq(ews_dir_make(fixture_fd, above, 0755), 0);
+	fd = ews_dir_open_beneath(fixture_fd, above);
 	cr_assert_eq(symlinkat("/etc", fd, "link"), 0);
 	cr_assert_eq(symlinkat("/etc/passwd", fd, "file"), 0);
 	close(fd);
@@ -174,23 +159,23 @@ static void refuse_links(const char *above)
 	len = path.len;
 
 	ews_buf_adds(&path, "link");
-	cr_expect_lt(ews_dir_open_beneath(root_fd, path.ptr), 0);
+	cr_expect_lt(ews_dir_open_beneath(fixture_fd, path.ptr), 0);
 	cr_expect_eq(errno, ELOOP, "%s", strerror(errno));
-	cr_expect_lt(ews_dir_make(root_fd, path.ptr, 0755), 0);
+	cr_expect_lt(ews_dir_make(fixture_fd, path.ptr, 0755), 0);
 	ews_buf_adds(&path, "/passwd");
-	cr_expect_lt(ews_dir_open_file(root_fd, path.ptr, O_RDONLY, 0), 0);
+	cr_expect_lt(ews_dir_open_file(fixture_fd, path.ptr, O_RDONLY, 0), 0);
 	cr_expect_eq(errno, ELOOP);
-	cr_expect_lt(ews_dir_open_parent(root_fd, path.ptr, &name), 0);
+	cr_expect_lt(ews_dir_open_parent(fixture_fd, path.ptr, &name), 0);
 	ews_buf_truncate(&path, len);
 	ews_buf_adds(&path, "file");
-	cr_expect_lt(ews_dir_open_file(root_fd, path.ptr, O_RDONLY, 0), 0);
+	cr_expect_lt(ews_dir_open_file(fixture_fd, path.ptr, O_RDONLY, 0), 0);
 	cr_expect_eq(errno, ELOOP);
 	ews_buf_truncate(&path, len);
 	ews_buf_adds(&path, "../x");
-	cr_expect_eq(ews_dir_open_beneath(root_fd, path.ptr) >= 0, false);
+	cr_expect_eq(ews_dir_open_beneath(fixture_fd, path.ptr) >= 0, false);
 	ews_buf_truncate(&path, len);
 	ews_buf_adds(&path, "gone/x");
-	cr_expect_eq(ews_dir_open_beneath(root_fd, path.ptr), EWS_ENOTFOUND);
+	cr_expect_eq(ews_dir_open_beneath(fixture_fd, path.ptr), EWS_ENOTFOUND);
 	cr_expect_eq(errno, ENOENT);
 }
 
@@ -211,26 +196,26 @@ Test(dir, nothing_leads_out_of_the_root)
 {
 	const char *name;
 
-	cr_assert_lt(ews_dir_open_beneath(root_fd, ".."), 0);
-	cr_assert_lt(ews_dir_open_beneath(root_fd, "/"), 0);
-	cr_assert_lt(ews_dir_open_parent(root_fd, "..", &name), 0);
-	cr_assert_lt(ews_dir_open_parent(root_fd, "", &name), 0);
-	cr_assert_lt(ews_dir_make(root_fd, "/tmp", 0755), 0);
-	cr_assert_lt(ews_dir_make(root_fd, "a/../../b", 0755), 0);
+	cr_assert_lt(ews_dir_open_beneath(fixture_fd, ".."), 0);
+	cr_assert_lt(ews_dir_open_beneath(fixture_fd, "/"), 0);
+	cr_assert_lt(ews_dir_open_parent(fixture_fd, "..", &name), 0);
+	cr_assert_lt(ews_dir_open_parent(fixture_fd, "", &name), 0);
+	cr_assert_lt(ews_dir_make(fixture_fd, "/tmp", 0755), 0);
+	cr_assert_lt(ews_dir_make(fixture_fd, "a/../../b", 0755), 0);
 }
 
 Test(dir, the_empty_path_is_the_root_itself)
 {
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(root_fd, "");
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(fixture_fd, "");
 	EWS_CLEANUP(fd) int parent_fd = -1;
 	struct stat a, b;
 	const char *name;
 
-	parent_fd = ews_dir_open_parent(root_fd, "x", &name);
+	parent_fd = ews_dir_open_parent(fixture_fd, "x", &name);
 	cr_assert_eq(fstat(fd, &a), 0);
 	cr_assert_eq(fstat(parent_fd, &b), 0);
 	cr_assert_eq(a.st_ino, b.st_ino);
-	cr_assert_neq(fd, root_fd);
+	cr_assert_neq(fd, fixture_fd);
 	cr_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 }
 
@@ -238,19 +223,19 @@ Test(dir, a_fifo_is_not_waited_for)
 {
 	EWS_CLEANUP(fd) int fd = -1;
 
-	cr_assert_eq(mkfifoat(root_fd, "fifo", 0644), 0);
-	fd = ews_dir_open_file(root_fd, "fifo", O_RDONLY, 0);
+	cr_assert_eq(mkfifoat(fixture_fd, "fifo", 0644), 0);
+	fd = ews_dir_open_file(fixture_fd, "fifo", O_RDONLY, 0);
 	cr_assert_geq(fd, 0);
 }
 
 Test(dir, a_closed_directory_says_so_in_errno)
 {
 	if (!geteuid()) {
-		cr_assert_eq(fchmod(root_fd, 0777), 0);
+		cr_assert_eq(fchmod(fixture_fd, 0777), 0);
 		cr_assert_eq(seteuid(65534), 0);
 	}
-	cr_assert_eq(mkdirat(root_fd, "closed", 0), 0);
-	cr_assert_eq(ews_dir_open_beneath(root_fd, "closed"), EWS_EIO);
+	cr_assert_eq(mkdirat(fixture_fd, "closed", 0), 0);
+	cr_assert_eq(ews_dir_open_beneath(fixture_fd, "closed"), EWS_EIO);
 	cr_assert_eq(errno, EACCES);
 	(void)seteuid(0); /* for the end of the test, where it may */
 }
@@ -258,9 +243,9 @@ Test(dir, a_closed_directory_says_so_in_errno)
 Test(dir, a_file_in_the_way_is_no_directory)
 {
 	cr_assert_eq(touch("f"), 0);
-	cr_assert_lt(ews_dir_make(root_fd, "f/g", 0755), 0);
+	cr_assert_lt(ews_dir_make(fixture_fd, "f/g", 0755), 0);
 	cr_assert_eq(errno, ENOTDIR);
-	cr_assert_lt(ews_dir_make(root_fd, "f", 0755), 0);
+	cr_assert_lt(ews_dir_make(fixture_fd, "f", 0755), 0);
 	cr_assert_eq(errno, ENOTDIR);
 }
 
@@ -269,12 +254,12 @@ Test(dir, absolute_directories_are_made_through_links_and_odd_slashes)
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 	struct stat st;
 
-	cr_assert_eq(mkdirat(root_fd, "real", 0755), 0);
-	cr_assert_eq(symlinkat("real", root_fd, "link"), 0);
+	cr_assert_eq(mkdirat(fixture_fd, "real", 0755), 0);
+	cr_assert_eq(symlinkat("real", fixture_fd, "link"), 0);
 	ews_buf_addf(&path, "%s/link//a///b/c//", fixture_top());
 	cr_assert_eq(ews_dir_make_absolute(path.ptr, 0700), 0, "%s", ews_error_message());
 	cr_assert_eq(ews_dir_make_absolute(path.ptr, 0700), 0);
-	cr_assert_eq(fstatat(root_fd, "real/a/b/c", &st, 0), 0);
+	cr_assert_eq(fstatat(fixture_fd, "real/a/b/c", &st, 0), 0);
 	cr_assert_eq(touch("real/f"), 0);
 	ews_buf_truncate(&path, 0);
 	ews_buf_addf(&path, "%s/real/f", fixture_top());
@@ -294,9 +279,9 @@ Test(dir, a_listing_is_sorted_and_can_be_had_twice)
 		(void)snprintf(name, sizeof(name), "%d", i);
 		cr_assert_eq(touch(name), 0);
 	}
-	cr_assert_eq(mkdirat(root_fd, "sub", 0755), 0);
+	cr_assert_eq(mkdirat(fixture_fd, "sub", 0755), 0);
 	for (round = 0; round < 2; round++) {
-		cr_assert_eq(ews_dir_list(&items, root_fd, &arena), 2001);
+		cr_assert_eq(ews_dir_list(&items, fixture_fd, &arena), 2001);
 		for (i = 1; i < 2001; i++)
 			cr_assert_lt(strcmp(items[i - 1].name, items[i].name), 0);
 		cr_assert_eq(items[2000].type, DT_DIR);
@@ -309,8 +294,8 @@ Test(dir, a_listing_is_sorted_and_can_be_had_twice)
 static void assert_led(struct ews_dir_at *at, const char *rel)
 {
 	const char *name = NULL, *led_name = NULL;
-	EWS_CLEANUP(fd) int fd = ews_dir_open_parent(root_fd, rel, &name);
-	int led = ews_dir_at_parent(at, root_fd, rel, &led_name);
+	EWS_CLEANUP(fd) int fd = ews_dir_open_parent(fixture_fd, rel, &name);
+	int led = ews_dir_at_parent(at, fixture_fd, rel, &led_name);
 	struct stat st, led_st;
 
 	cr_assert_eq(fd < 0 ? fd : 0, led < 0 ? led : 0, "%s", rel);
@@ -329,11 +314,11 @@ Test(dir, whoever_goes_from_path_to_path_gets_to_the_same_directories)
 	EWS_CLEANUP(dir_at) struct ews_dir_at at = EWS_DIR_AT_INIT;
 	const size_t n = sizeof(paths) / sizeof(*paths);
 
-	cr_assert_eq(ews_dir_make(root_fd, "a/b/c", 0700), 0);
-	cr_assert_eq(ews_dir_make(root_fd, "ab", 0700), 0);
+	cr_assert_eq(ews_dir_make(fixture_fd, "a/b/c", 0700), 0);
+	cr_assert_eq(ews_dir_make(fixture_fd, "ab", 0700), 0);
 	cr_assert_eq(touch("a/f"), 0);
-	cr_assert_eq(symlinkat("a", root_fd, "link"), 0);
-	cr_assert_eq(symlinkat("b", root_fd, "a/link"), 0);
+	cr_assert_eq(symlinkat("a", fixture_fd, "link"), 0);
+	cr_assert_eq(symlinkat("b", fixture_fd, "a/link"), 0);
 	/* Each after each other one. */
 	for (size_t i = 0; i < n * n; i++) {
 		assert_led(&at, paths[i / n]);
@@ -349,10 +334,10 @@ static void refuse_mounts(const char *above)
 	EWS_CLEANUP(fd) int inside = -1;
 	size_t len;
 
-	cr_assert_eq(ews_dir_make(root_fd, above, 0755), 0);
+	cr_assert_eq(ews_dir_make(fixture_fd, above, 0755), 0);
 	ews_buf_addf(&path, "%s/place/sub", above);
-	cr_assert_eq(ews_dir_make(root_fd, path.ptr, 0755), 0);
-	above_fd = ews_dir_open_beneath(root_fd, above);
+	cr_assert_eq(ews_dir_make(fixture_fd, path.ptr, 0755), 0);
+	above_fd = ews_dir_open_beneath(fixture_fd, above);
 	cr_assert_eq(mkdirat(above_fd, "theirs", 0755), 0);
 	cr_assert_eq(mkdirat(above_fd, "theirs/sub", 0755), 0);
 	/* One file system, as most bind mounts are. */
@@ -361,28 +346,28 @@ static void refuse_mounts(const char *above)
 	ews_buf_truncate(&path, strlen(above));
 	len = path.len;
 	ews_buf_adds(&path, "/place");
-	cr_expect_eq(ews_dir_open_within(root_fd, path.ptr, O_RDONLY | O_DIRECTORY, false), EWS_EDENIED);
+	cr_expect_eq(ews_dir_open_within(fixture_fd, path.ptr, O_RDONLY | O_DIRECTORY, false), EWS_EDENIED);
 	cr_expect_eq(errno, EXDEV, "%s", strerror(errno));
-	cr_expect_eq(ews_dir_open_within(root_fd, path.ptr, O_PATH, false), EWS_EDENIED);
-	inside = ews_dir_open_beneath(root_fd, path.ptr);
+	cr_expect_eq(ews_dir_open_within(fixture_fd, path.ptr, O_PATH, false), EWS_EDENIED);
+	inside = ews_dir_open_beneath(fixture_fd, path.ptr);
 	cr_expect_geq(inside, 0, "what may lead there still does");
 	ews_buf_adds(&path, "/sub");
-	cr_expect_eq(ews_dir_open_within(root_fd, path.ptr, O_RDONLY | O_DIRECTORY, false), EWS_EDENIED);
+	cr_expect_eq(ews_dir_open_within(fixture_fd, path.ptr, O_RDONLY | O_DIRECTORY, false), EWS_EDENIED);
 	cr_expect_eq(errno, EXDEV);
 	ews_buf_truncate(&path, len);
 	ews_buf_adds(&path, "/theirs/sub");
 	close(ews_steal_fd(&inside));
-	inside = ews_dir_open_within(root_fd, path.ptr, O_RDONLY | O_DIRECTORY, false);
+	inside = ews_dir_open_within(fixture_fd, path.ptr, O_RDONLY | O_DIRECTORY, false);
 	cr_expect_geq(inside, 0, "%s", ews_error_message());
 	ews_buf_truncate(&path, len);
 	ews_buf_adds(&path, "/gone");
-	cr_expect_eq(ews_dir_open_within(root_fd, path.ptr, O_PATH, false), EWS_ENOTFOUND);
+	cr_expect_eq(ews_dir_open_within(fixture_fd, path.ptr, O_PATH, false), EWS_ENOTFOUND);
 	cr_assert_eq(umount2("place", MNT_DETACH), 0);
 }
 
 Test(dir, no_step_of_a_short_path_within_is_a_mount)
 {
-	root_fd = fixture_need_mounts(root_fd);
+	fixture_fd = fixture_need_mounts(fixture_fd);
 	refuse_mounts("above");
 }
 
@@ -390,7 +375,7 @@ Test(dir, no_step_of_a_long_path_within_is_a_mount)
 {
 	EWS_CLEANUP(buf) struct ews_buf above = EWS_BUF_INIT;
 
-	root_fd = fixture_need_mounts(root_fd);
+	fixture_fd = fixture_need_mounts(fixture_fd);
 	long_path(&above, 120);
 	refuse_mounts(above.ptr);
 }

@@ -36,6 +36,7 @@
 unsigned fixture_file_system;
 struct ews_repo *fixture_repo;
 char *fixture_home;
+int fixture_fd = -1;
 
 static char *top;
 static uint64_t random_state;
@@ -579,6 +580,18 @@ void fixture_begin_project(void)
 void fixture_end_project(void)
 {
 	ews_repo_free(fixture_repo);
+	fixture_end();
+}
+
+void fixture_begin_dir(void)
+{
+	fixture_begin();
+	fixture_fd = fixture_open_dir(".");
+}
+
+void fixture_end_dir(void)
+{
+	close(fixture_fd);
 	fixture_end();
 }
 

@@ -24,6 +24,10 @@ void fixture_end(void);
 void fixture_begin_project(void);
 void fixture_end_project(void);
 extern struct ews_repo *fixture_repo;
+/* The same with that directory open. */
+void fixture_begin_dir(void);
+void fixture_end_dir(void);
+extern int fixture_fd;
 /* The same with nothing but the path of a home in it, where there is none yet. */
 void fixture_begin_home(void);
 void fixture_end_home(void);

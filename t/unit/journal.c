@@ -12,28 +12,14 @@
 #include "base/error.h"
 #include "fixture.h"
 
-static int dir_fd = -1;
-
-static void set_up(void)
-{
-	fixture_begin();
-	dir_fd = fixture_open_dir(".");
-}
-
-static void tear_down(void)
-{
-	close(dir_fd);
-	fixture_end();
-}
-
-TestSuite(journal, .init = set_up, .fini = tear_down);
+TestSuite(journal, .init = fixture_begin_dir, .fini = fixture_end_dir);
 
 static void assert_unfinished(const char *id, const char *verb)
 {
 	EWS_CLEANUP(free) char *is_id = NULL;
 	EWS_CLEANUP(free) char *is_verb = NULL;
 
-	cr_assert_eq(ews_journal_unfinished(&is_id, &is_verb, dir_fd), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_journal_unfinished(&is_id, &is_verb, fixture_fd), 0, "%s", ews_error_message());
 	cr_assert_str_eq(is_id, id);
 	cr_assert_str_eq(is_verb, verb);
 }
@@ -41,12 +27,12 @@ static void assert_unfinished(const char *id, const char *verb)
 Test(journal, what_was_begun_and_not_done_is_found)
 {
 	assert_unfinished("", "");
-	cr_assert_eq(ews_journal_begin(dir_fd, "op-1", "revert"), 0);
+	cr_assert_eq(ews_journal_begin(fixture_fd, "op-1", "revert"), 0);
 	assert_unfinished("op-1", "revert");
-	cr_assert_eq(ews_journal_done(dir_fd, "op-1"), 0);
+	cr_assert_eq(ews_journal_done(fixture_fd, "op-1"), 0);
 	assert_unfinished("", "");
-	cr_assert_eq(ews_journal_begin(dir_fd, "op-2", "end"), 0);
-	cr_assert_eq(ews_journal_done(dir_fd, "op-1"), 0);
+	cr_assert_eq(ews_journal_begin(fixture_fd, "op-2", "end"), 0);
+	cr_assert_eq(ews_journal_done(fixture_fd, "op-1"), 0);
 	assert_unfinished("op-2", "end");
 }
 
@@ -57,11 +43,11 @@ Test(journal, a_line_torn_anywhere_announces_nothing_and_swallows_nothing)
 	for (size_t len = 0; len < sizeof(whole); len++) {
 		bool in_1 = len >= 18 && len < 28, in_2 = len >= 43 && len < sizeof(whole) - 1;
 
-		fixture_write(dir_fd, "journal", whole, len);
+		fixture_write(fixture_fd, "journal", whole, len);
 		assert_unfinished(in_1 ? "op-1" : in_2 ? "op-2" : "", in_1 ? "revert" : in_2 ? "end" : "");
-		cr_assert_eq(ews_journal_begin(dir_fd, "op-3", "restore"), 0);
+		cr_assert_eq(ews_journal_begin(fixture_fd, "op-3", "restore"), 0);
 		assert_unfinished("op-3", "restore");
-		cr_assert_eq(ews_journal_done(dir_fd, "op-3"), 0);
+		cr_assert_eq(ews_journal_done(fixture_fd, "op-3"), 0);
 		assert_unfinished("", "");
 	}
 }
@@ -70,11 +56,11 @@ Test(journal, zeros_in_the_place_of_a_line_hide_none_after_them)
 {
 	static const char zeros[] = "begin op-1 revert\n\0\0\0\0\0\0\0\0\0";
 
-	fixture_write(dir_fd, "journal", zeros, sizeof(zeros) - 1);
+	fixture_write(fixture_fd, "journal", zeros, sizeof(zeros) - 1);
 	assert_unfinished("op-1", "revert");
-	cr_assert_eq(ews_journal_begin(dir_fd, "op-2", "end"), 0);
+	cr_assert_eq(ews_journal_begin(fixture_fd, "op-2", "end"), 0);
 	assert_unfinished("op-2", "end");
-	cr_assert_eq(ews_journal_done(dir_fd, "op-2"), 0);
+	cr_assert_eq(ews_journal_done(fixture_fd, "op-2"), 0);
 	assert_unfinished("", "");
 }
 
@@ -88,11 +74,11 @@ Test(journal, garbage_is_no_journal_and_hurts_nobody)
 
 		for (size_t n = fixture_pick(60); n; n--)
 			ews_buf_addf(&text, "%s%c", fixture_pick(2) ? "begin " : "done op-1", (int)fixture_pick(256));
-		fixture_write(dir_fd, "journal", text.ptr, text.len);
+		fixture_write(fixture_fd, "journal", text.ptr, text.len);
 		free(id);
 		free(verb);
-		cr_assert_eq(ews_journal_unfinished(&id, &verb, dir_fd), 0);
+		cr_assert_eq(ews_journal_unfinished(&id, &verb, fixture_fd), 0);
 	}
 	fixture_shell("rm journal && ln -s /etc/passwd journal");
-	cr_assert_eq(ews_journal_begin(dir_fd, "op-1", "end"), EWS_EIO);
+	cr_assert_eq(ews_journal_begin(fixture_fd, "op-1", "end"), EWS_EIO);
 }

@@ -13,21 +13,7 @@
 #include "base/error.h"
 #include "fixture.h"
 
-static int dir_fd = -1;
-
-static void set_up(void)
-{
-	fixture_begin();
-	dir_fd = fixture_open_dir(".");
-}
-
-static void tear_down(void)
-{
-	close(dir_fd);
-	fixture_end();
-}
-
-TestSuite(step, .init = set_up, .fini = tear_down);
+TestSuite(step, .init = fixture_begin_dir, .fini = fixture_end_dir);
 
 static void add_random(struct ews_strv *list)
 {
@@ -53,7 +39,7 @@ static void place_at_random(struct ews_step *step)
 
 static void make_random(struct ews_step *step)
 {
-	cr_assert_eq(ews_step_init(step, dir_fd, "revert", fixture_pick(2) ? "qe-1" : NULL), 0);
+	cr_assert_eq(ews_step_init(step, fixture_fd, "revert", fixture_pick(2) ? "qe-1" : NULL), 0);
 	place_at_random(step);
 	add_random(&step->moved);
 	add_random(&step->moving);
@@ -90,8 +76,8 @@ Test(step, a_step_that_is_written_is_read_again)
 
 		make_random(&step);
 		cr_assert_eq(step.sequence, round + 1);
-		cr_assert_eq(ews_step_write(dir_fd, &step), 0, "%s", ews_error_message());
-		cr_assert_eq(ews_step_read(&back, dir_fd, step.id), 0, "%s", ews_error_message());
+		cr_assert_eq(ews_step_write(fixture_fd, &step), 0, "%s", ews_error_message());
+		cr_assert_eq(ews_step_read(&back, fixture_fd, step.id), 0, "%s", ews_error_message());
 		cr_assert_str_eq(back.id, step.id);
 		cr_assert_str_eq(back.verb, step.verb);
 		cr_assert_str_eq(back.session, step.session);
@@ -127,7 +113,7 @@ Test(step, a_clock_that_was_set_back_changes_no_order)
 	uint64_t last = 41;
 
 	make_random(&first);
-	cr_assert_eq(ews_step_write(dir_fd, &first), 0);
+	cr_assert_eq(ews_step_write(fixture_fd, &first), 0);
 	make_another(first.id, "op-20990101-000000-000000", 40);
 	make_another(first.id, "op-20990101-000000-000001", (int)last);
 	make_another(first.id, "op-20990101-000000-000002", 39);
@@ -137,7 +123,7 @@ Test(step, a_clock_that_was_set_back_changes_no_order)
 		make_random(&step);
 		cr_assert(!strncmp(step.id, "op-20990101-000000-", 19), "%s", step.id);
 		cr_assert_eq(step.sequence, ++last);
-		cr_assert_eq(ews_step_write(dir_fd, &step), 0, "%s", ews_error_message());
+		cr_assert_eq(ews_step_write(fixture_fd, &step), 0, "%s", ews_error_message());
 	}
 }
 
@@ -148,7 +134,7 @@ Test(step, nor_does_one_whose_last_record_can_not_be_read)
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 
 	make_random(&first);
-	cr_assert_eq(ews_step_write(dir_fd, &first), 0);
+	cr_assert_eq(ews_step_write(fixture_fd, &first), 0);
 	fixture_shell("echo '{' >undo/op-20990101-000000-abcdef.json");
 	make_random(&step);
 	cr_assert(!strncmp(step.id, "op-20990101-000000-", 19), "%s", step.id);
@@ -162,7 +148,7 @@ Test(step, the_last_is_found_behind_one_that_was_late)
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 
 	make_random(&first);
-	cr_assert_eq(ews_step_write(dir_fd, &first), 0);
+	cr_assert_eq(ews_step_write(fixture_fd, &first), 0);
 	make_another(first.id, "op-20990101-000000-000000", 2);
 	make_another(first.id, "op-20990101-000000-000001", 3);
 	make_another(first.id, "op-20990101-000001-000000", 2);
@@ -178,7 +164,7 @@ Test(step, old_records_are_not_read_for_a_new_one)
 	char id[64];
 
 	make_random(&first);
-	cr_assert_eq(ews_step_write(dir_fd, &first), 0);
+	cr_assert_eq(ews_step_write(fixture_fd, &first), 0);
 	make_another(first.id, "op-20200101-000000-000000", 1000);
 	for (int i = 0; i < 10; i++) {
 		snprintf(id, sizeof(id), "op-20990101-00000%d-000000", i);
@@ -198,20 +184,20 @@ Test(step, a_record_that_is_damaged_does_not_stand_in_the_way_of_the_next)
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
 
 	make_random(&first);
-	cr_assert_eq(ews_step_write(dir_fd, &first), 0);
+	cr_assert_eq(ews_step_write(fixture_fd, &first), 0);
 	fixture_shell("echo '{' >undo/op-20200101-000000-abcdef.json; touch undo/x undo/op-.json");
 	fixture_shell("sed 's/\"version\":[ \t]*[0-9]*/\"version\": 99/' undo/%s.json"
 		      ">undo/op-20300101-000000-abcdef.json",
 		      first.id);
-	cr_assert_eq(ews_step_init(&second, dir_fd, "end", NULL), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_step_init(&second, fixture_fd, "end", NULL), 0, "%s", ews_error_message());
 	cr_assert_eq(second.sequence, 2);
-	cr_assert_eq(ews_step_list(&ids, dir_fd), 0);
+	cr_assert_eq(ews_step_list(&ids, fixture_fd), 0);
 	cr_assert_eq(ids.n, 3);
-	cr_assert_eq(ews_step_read(&read, dir_fd, "op-20200101-000000-abcdef"), EWS_EDAMAGED);
-	cr_assert_eq(ews_step_read(&read, dir_fd, "op-20300101-000000-abcdef"), EWS_EUNSUPPORTED);
-	cr_assert_eq(ews_step_read(&read, dir_fd, "op-20400101-000000-abcdef"), EWS_ENOTFOUND);
+	cr_assert_eq(ews_step_read(&read, fixture_fd, "op-20200101-000000-abcdef"), EWS_EDAMAGED);
+	cr_assert_eq(ews_step_read(&read, fixture_fd, "op-20300101-000000-abcdef"), EWS_EUNSUPPORTED);
+	cr_assert_eq(ews_step_read(&read, fixture_fd, "op-20400101-000000-abcdef"), EWS_ENOTFOUND);
 	fixture_shell("mv undo/%s.json undo/op-1.json", first.id);
-	cr_assert_eq(ews_step_read(&read, dir_fd, "op-1"), EWS_EDAMAGED);
+	cr_assert_eq(ews_step_read(&read, fixture_fd, "op-1"), EWS_EDAMAGED);
 }
 
 Test(step, an_id_never_becomes_a_path)
@@ -220,10 +206,10 @@ Test(step, an_id_never_becomes_a_path)
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 
 	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
-		cr_assert_eq(ews_step_read(&step, dir_fd, ids[i]), EWS_EDAMAGED, "%s", ids[i]);
-		cr_assert_eq(ews_step_remove(dir_fd, ids[i]), EWS_EDAMAGED, "%s", ids[i]);
+		cr_assert_eq(ews_step_read(&step, fixture_fd, ids[i]), EWS_EDAMAGED, "%s", ids[i]);
+		cr_assert_eq(ews_step_remove(fixture_fd, ids[i]), EWS_EDAMAGED, "%s", ids[i]);
 	}
-	cr_assert_eq(ews_step_remove(dir_fd, "op-1"), 0);
+	cr_assert_eq(ews_step_remove(fixture_fd, "op-1"), 0);
 }
 
 /* What a line says becomes of it; `payload` gets those that were handed over. */
