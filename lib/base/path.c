@@ -251,3 +251,13 @@ void ews_path_quote(struct ews_buf *out, const char *path)
 	}
 	ews_buf_addc(out, '"');
 }
+
+void ews_path_add_line(struct ews_buf *out, const char *path, bool nul)
+{
+	if (nul) {
+		ews_buf_addz(out, path);
+		return;
+	}
+	ews_path_quote(out, path);
+	ews_buf_addc(out, '\n');
+}

@@ -67,5 +67,7 @@ int ews_path_unescape(struct ews_buf *out, const char *text, size_t len);
 
 /* As git shows a path to people: plain, or in double quotes with C escapes where it must be (what is over 0x7f and shows something stays). */
 void ews_path_quote(struct ews_buf *out, const char *path);
+/* The same and a newline; or, `nul`, the path as it is and a NUL. */
+void ews_path_add_line(struct ews_buf *out, const char *path, bool nul);
 
 #endif

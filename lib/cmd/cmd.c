@@ -480,12 +480,7 @@ void ews_cmd_add_place(struct ews_cmd_ctx *ctx, const char *path)
 
 void ews_cmd_add_path_line(struct ews_cmd_ctx *ctx, const char *path)
 {
-	if (ctx->nul) {
-		ews_buf_addz(&ctx->out, path);
-		return;
-	}
-	ews_path_quote(&ctx->out, path);
-	ews_buf_addc(&ctx->out, '\n');
+	ews_path_add_line(&ctx->out, path, ctx->nul);
 }
 
 cJSON *ews_cmd_json_new(const char *what)

@@ -44,16 +44,6 @@ void ews_render_paths(cJSON *object, const char *key, const struct ews_strv *pat
 		cJSON_AddItemToArray(array, bytes_node(paths->items[i]));
 }
 
-void ews_render_path_end(struct ews_buf *out, const char *path, bool nul)
-{
-	if (nul) {
-		ews_buf_addz(out, path);
-		return;
-	}
-	ews_path_quote(out, path);
-	ews_buf_addc(out, '\n');
-}
-
 const char *ews_render_split_quoted(struct ews_buf *out, const char *line)
 {
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;

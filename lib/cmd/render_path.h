@@ -18,9 +18,6 @@
  */
 void ews_render_paths(cJSON *object, const char *key, const struct ews_strv *paths);
 
-/* Append the path and a line's end: quoted and a newline, or as it is and a NUL. */
-void ews_render_path_end(struct ews_buf *out, const char *path, bool nul);
-
 /* Append the path of such a line, quoted as git quotes it, and give its text. */
 const char *ews_render_split_quoted(struct ews_buf *out, const char *line);
 

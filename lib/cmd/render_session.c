@@ -213,7 +213,7 @@ static void add_open_lines(struct ews_buf *out, const struct ews_session_view *v
 
 	ews_clock_age(age, ews_clock_now() - state->created_s);
 	ews_buf_addf(out, "  %-10s ", "Workspace:");
-	ews_render_path_end(out, state->workspace, nul);
+	ews_path_add_line(out, state->workspace, nul);
 	add_line(out, "Method:", state->method);
 	add_line(out, "Age:", age);
 	add_base(out, state);

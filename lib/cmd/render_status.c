@@ -312,7 +312,7 @@ static void add_troubles(struct ews_buf *out, const struct ews_session_view *vie
 static void add_path(struct ews_buf *out, const char *before, const char *path, const struct ews_status_opts *opts)
 {
 	ews_buf_addf(out, "%*s%s", DETAIL_INDENT, "", before);
-	ews_render_path_end(out, path, opts->nul);
+	ews_path_add_line(out, path, opts->nul);
 }
 
 static void add_details(struct ews_buf *out, const struct ews_session_view *view, const struct ews_status_opts *opts)
