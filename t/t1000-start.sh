@@ -584,15 +584,15 @@ test_expect_success 'a tree or a file that git replace has put another in the pl
 '
 
 test_expect_success 'P8: where HEAD cannot be read just now no session begins that would be on no branch' '
-	test_repo unread && branch=$(git -C unread symbolic-ref --short HEAD) && n=1 && code=0 && while test $code != 199; do
-		code=0 && { test_unread EIO $n "/unread/[.]git(/HEAD)?$" -C unread start s$n >out 2>err || code=$?; } && if test $code = 0; then git -C unread ews status --json s$n >json && test_json json ".sessions[0].branch" "$branch"; fi && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
-	done && test $n -gt 5
+	test_repo unread && branch=$(git -C unread symbolic-ref --short HEAD) && look=0 && while test_more_looks; do
+		test_look EIO "/unread/[.]git(/HEAD)?$" -C unread start s$look >out 2>err && if test $code = 0; then git -C unread ews status --json s$look >json && test_json json ".sessions[0].branch" "$branch"; fi || return 1
+	done && test $look -gt 4
 '
 
 test_expect_success 'P2: nor is a workspace open to all where the mode of the project cannot be asked for just now' '
-	mkdir closed && echo secret >closed/f && chmod 700 closed && n=1 && code=0 && while test $code != 199; do
-		code=0 && { test_unread EIO $n "newfstatat.*/closed$" -C closed start s$n >out 2>err || code=$?; } && if test $code = 0; then test "$(stat -c %a "$(cat out)")" = 700; fi && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
-	done && test $n -gt 3
+	mkdir closed && echo secret >closed/f && chmod 700 closed && look=0 && while test_more_looks; do
+		test_look EIO "newfstatat.*/closed$" -C closed start s$look >out 2>err && if test $code = 0; then test "$(stat -c %a "$(cat out)")" = 700; fi || return 1
+	done && test $look -gt 2
 '
 
 test_expect_success 'what an end needs of home is made by the start, while there is space' '

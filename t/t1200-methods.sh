@@ -291,9 +291,9 @@ test_expect_success 'P1: in place a branch that HEAD has left, and another work 
 
 test_expect_success 'P1: nor where nobody can read just now on what that work tree stands' '
 	test_repo seen && git -C seen worktree add -q ../seen-own && git -C seen-own ews start --method in-place s && (cd seen-own && git checkout -qb agent && echo agent >>src/main.c && git commit -qam agent) && git -C seen checkout -q seen-own && echo person >>seen/src/main.c && git -C seen commit -qam person &&
-	git -C seen rev-parse HEAD >his && n=1 && code=0 && while test $code != 199; do
-		code=0 && { test_unread EIO $n "/seen/[.]git(/HEAD|/worktrees)?$" -C seen-own revert s >out 2>err || code=$?; } && test $code != 0 && git -C seen rev-parse HEAD >out && test_cmp his out && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
-	done && test $n -gt 3 && git -C seen checkout -qb person && git -C seen-own ews end s
+	git -C seen rev-parse HEAD >his && look=0 && while test_more_looks; do
+		test_look EIO "/seen/[.]git(/HEAD|/worktrees)?$" -C seen-own revert s >out 2>err && test $code != 0 && git -C seen rev-parse HEAD >out && test_cmp his out || return 1
+	done && test $look -gt 2 && git -C seen checkout -qb person && git -C seen-own ews end s
 '
 
 test_expect_success 'in place: a work tree that is gone keeps no branch from being put back; one that is locked may only be away' '

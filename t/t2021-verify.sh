@@ -82,8 +82,8 @@ test_expect_success STRACE 'what the disk does not give of a pack is not called 
 	for call in read pread64; do
 		test_expect_code 1 test_strace trace -P "${PWD:?}/$idx" -e trace=$call -e inject=$call:error=EIO git -C r ews snapshot verify --all >out &&
 			test_grep INJECTED trace && test_grep "${idx##*/}: cannot read it: Input/output error" out || return 1
-	done && n=1 && code=0 && : >said && while test $code != 199; do
-		code=0 && { test_unread EMFILE $n "open.*/objects/pack$" -C r snapshot verify --all >out 2>err || code=$?; } && cat err >>said && n=$((n + 1)) || return 1
+	done && : >said && look=0 && while test_more_looks; do
+		test_look EMFILE "open.*/objects/pack$" -C r snapshot verify --all >out 2>err && cat err >>said || return 1
 	done && test_grep "^error: cannot look for packs" said
 '
 

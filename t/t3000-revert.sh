@@ -194,10 +194,10 @@ test_expect_success 'P4: what was under way comes back with an undo, also where 
 '
 
 test_expect_success 'P4: what was under way comes back also where it could not be looked at when it was to' '
-	new_workspace later && dir=$(git -C "$ws" rev-parse --git-path rebase-merge) && mkdir "${dir:?}" && echo precious >"${dir:?}/f" && n=1 && code=0 && while test $code != 199; do
-		git -C p ews revert later && test_path_is_missing "${dir:?}" && code=0 && { test_unread EIO $n "/op-[^/]*[.]f$" -C p undo later >out 2>err || code=$?; } &&
-			if test $code = 1 -o $code = 128; then git -C p ews recover --all && { test -d "${dir:?}" || git -C p ews undo later; }; fi && test "$(cat "${dir:?}/f")" = precious && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
-	done && test $n -gt 4 && git -C p ews end --force later
+	new_workspace later && dir=$(git -C "$ws" rev-parse --git-path rebase-merge) && mkdir "${dir:?}" && echo precious >"${dir:?}/f" && look=0 && while test_more_looks; do
+		git -C p ews revert later && test_path_is_missing "${dir:?}" && test_look EIO "/op-[^/]*[.]f$" -C p undo later >out 2>err &&
+			if test $code = 1 -o $code = 128; then git -C p ews recover --all && { test -d "${dir:?}" || git -C p ews undo later; }; fi && test "$(cat "${dir:?}/f")" = precious || return 1
+	done && test $look -gt 3 && git -C p ews end --force later
 '
 
 test_expect_success 'P1, P2: in place what was under way at the start stays so, whatever came later' '
@@ -264,12 +264,12 @@ test_expect_success 'P2: a rebase that was under way in a snapshot goes on from 
 '
 
 test_expect_success 'P2: what of git cannot be looked at just now is neither gone nor another' '
-	rebasing unread && git -C p ews snapshot create unread >snap && n=1 && code=0 && while test $code != 199; do
-		code=0 && { test_unread EIO $n "/unread/(index|rebase-merge(/done)?)$" -C p revert --to "$(cat snap)" unread >out 2>err || code=$?; } && test_grep ! "moved to trash" err && test_path_is_dir "${dir:?}" && n=$((n + 1)) || { echo >&2 "revert, look $n"; return 1; }
-	done && test $n -gt 5 && n=1 && code=0 && while test $code != 199; do
-		code=0 && { test_unread EIO $n "/unread/(index|rebase-merge(/done)?)$" -C p snapshot create unread >snap 2>err || code=$?; } &&
-			if test $code = 0; then git -C p ews snapshot show --coverage --json "$(cat snap)" >out && dirs=$(json out .held.git_state_left) && test "$dirs" = "[\"REBASE_HEAD\",\"rebase-merge\"]" && git -C p ews revert --to "$(cat snap)" unread >out 2>err && test_grep ! "moved to trash" err; fi && n=$((n + 1)) || { echo >&2 "snapshot, look $n"; return 1; }
-	done && test $n -gt 5 && git -C p ews end --force unread
+	rebasing unread && git -C p ews snapshot create unread >snap && look=0 && while test_more_looks; do
+		test_look EIO "/unread/(index|rebase-merge(/done)?)$" -C p revert --to "$(cat snap)" unread >out 2>err && test_grep ! "moved to trash" err && test_path_is_dir "${dir:?}" || return 1
+	done && test $look -gt 4 && look=0 && while test_more_looks; do
+		test_look EIO "/unread/(index|rebase-merge(/done)?)$" -C p snapshot create unread >snap 2>err &&
+			if test $code = 0; then git -C p ews snapshot show --coverage --json "$(cat snap)" >out && dirs=$(json out .held.git_state_left) && test "$dirs" = "[\"REBASE_HEAD\",\"rebase-merge\"]" && git -C p ews revert --to "$(cat snap)" unread >out 2>err && test_grep ! "moved to trash" err; fi || return 1
+	done && test $look -gt 4 && git -C p ews end --force unread
 '
 
 test_expect_success 'P4: what of a merge no snapshot can hold is never written over, and undo brings it back' '
@@ -667,13 +667,13 @@ test_expect_success USERS 'P4: nor has anybody changed it since, says the undo; 
 '
 
 test_expect_success 'P8: what a person changed since is named also where what was seen last cannot be looked at just now, or nothing is done' '
-	test_repo last && git -C last ews start --method in-place s && echo agent >last/agent && git -C last ews snapshot create && echo person >last/person && n=1 && code=0 && while test $code != 199; do
-		code=0 && { test_unread EIO $n "/refs/ews/snapshots(/[^/]*)?$" -C last revert >out 2>err || code=$?; } &&
-			if test $code = 0 -o $code = 199; then test_grep "changed since then, and kept in trash: person$" err && git -C last ews undo && echo $n >last/person; fi && test_path_is_file last/person && n=$((n + 1)) || { echo >&2 "revert, look $n"; return 1; }
-	done && test $n -gt 3 && n=1 && code=0 && while test $code != 199; do
-		git -C last ews revert && echo mine >last/mine && code=0 && { test_unread EIO $n "/refs/ews/(sessions|snapshots)(/[^/]*)?$" -C last undo >out 2>err || code=$?; } &&
-			if test $code != 0 -a $code != 199; then test_path_is_file last/mine && git -C last ews undo 2>err; fi && test_grep "changed since then, and kept in trash: mine$" err && n=$((n + 1)) || { echo >&2 "undo, look $n"; return 1; }
-	done && test $n -gt 3 && git -C last ews end s
+	test_repo last && git -C last ews start --method in-place s && echo agent >last/agent && git -C last ews snapshot create && echo person >last/person && look=0 && while test_more_looks; do
+		test_look EIO "/refs/ews/snapshots(/[^/]*)?$" -C last revert >out 2>err &&
+			if test $code = 0 -o $code = 199; then test_grep "changed since then, and kept in trash: person$" err && git -C last ews undo && echo $look >last/person; fi && test_path_is_file last/person || return 1
+	done && test $look -gt 2 && look=0 && while test_more_looks; do
+		git -C last ews revert && echo mine >last/mine && test_look EIO "/refs/ews/(sessions|snapshots)(/[^/]*)?$" -C last undo >out 2>err &&
+			if test $code != 0 -a $code != 199; then test_path_is_file last/mine && git -C last ews undo 2>err; fi && test_grep "changed since then, and kept in trash: mine$" err || return 1
+	done && test $look -gt 2 && git -C last ews end s
 '
 
 test_expect_success IMMUTABLE 'P4: nor what the revert could not reach' '

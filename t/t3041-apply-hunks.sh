@@ -249,9 +249,9 @@ test_expect_success 'P1: end --branch makes no branch that a work tree stands on
 '
 
 test_expect_success 'P1: nor where the HEAD of that work tree can not be read just now' '
-	test_repo alone && git -C alone worktree add -q --detach ../orphan && git -C orphan symbolic-ref HEAD refs/heads/orphan && start_ws alone s && echo more >>"${ws:?}/run.sh" && n=1 && code=0 && while test $code != 199; do
-		code=0 && { test_unread EIO $n "/worktrees(/orphan(/HEAD)?)?$" -C alone end --branch orphan s >out 2>err || code=$?; } && test $code != 0 && test_must_fail git -C alone rev-parse -q --verify orphan && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
-	done && test $n -gt 3 && git -C alone ews end s
+	test_repo alone && git -C alone worktree add -q --detach ../orphan && git -C orphan symbolic-ref HEAD refs/heads/orphan && start_ws alone s && echo more >>"${ws:?}/run.sh" && look=0 && while test_more_looks; do
+		test_look EIO "/worktrees(/orphan(/HEAD)?)?$" -C alone end --branch orphan s >out 2>err && test $code != 0 && test_must_fail git -C alone rev-parse -q --verify orphan || return 1
+	done && test $look -gt 2 && git -C alone ews end s
 '
 
 test_expect_success 'P1: end --branch leaves the result as a branch on the base commit, and nothing else' '
@@ -313,16 +313,16 @@ test_expect_success 'P1: end --branch has the modes and links that git has, wher
 '
 
 test_expect_success 'P4: what end --branch cannot read just now is named, and no file is on the branch twice' '
-	test_repo unread && n=1 && code=0 && while test $code != 199; do
-		start_ws unread s$n && echo new >"${ws:?}/src/new" && code=0 && { test_unread EIO $n "open.*/qe/s[0-9]*/src(/new)?$" -C unread end s$n --no-artifacts --branch b$n >out 2>err || code=$?; } &&
-			if test $code = 0; then git -C unread cat-file -e b$n:src/new || test_grep "not on the branch: src/new (unreadable)" err; fi && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
-	done && test $n -gt 5 && git -C unread fsck --no-dangling
+	test_repo unread && look=0 && while test_more_looks; do
+		start_ws unread s$look && echo new >"${ws:?}/src/new" && test_look EIO "open.*/qe/s[0-9]*/src(/new)?$" -C unread end s$look --no-artifacts --branch b$look >out 2>err &&
+			if test $code = 0; then git -C unread cat-file -e b$look:src/new || test_grep "not on the branch: src/new (unreadable)" err; fi || return 1
+	done && test $look -gt 4 && git -C unread fsck --no-dangling
 '
 
 test_expect_success 'P8: which branches are of sessions is not forgotten where it can not be read just now' '
-	told=${HOME:?}/.superqode/working/tells/told-refs && test_repo tells && start_ws tells first && echo new >"${ws:?}/new" && git -C tells ews end --branch first first && test_grep refs/heads/first "${told:?}" && n=1 code=0 && while test $code != 199; do
-		start_ws tells s$n && echo new >"${ws:?}/new" && code=0 && { test_unread EIO $n "(/told-refs|/refs/heads/first)$" -C tells end s$n --no-artifacts --branch b$n >out 2>err || code=$?; } && test_grep refs/heads/first "${told:?}" && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
-	done && test $n -gt 3
+	told=${HOME:?}/.superqode/working/tells/told-refs && test_repo tells && start_ws tells first && echo new >"${ws:?}/new" && git -C tells ews end --branch first first && test_grep refs/heads/first "${told:?}" && look=0 && while test_more_looks; do
+		start_ws tells s$look && echo new >"${ws:?}/new" && test_look EIO "(/told-refs|/refs/heads/first)$" -C tells end s$look --no-artifacts --branch b$look >out 2>err && test_grep refs/heads/first "${told:?}" || return 1
+	done && test $look -gt 2
 '
 
 # leaves <name-status>...: an edit, and what else was done in the workspace $ws of session sp, is all that the branch has.

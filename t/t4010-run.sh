@@ -123,9 +123,9 @@ test_expect_success 'each living session has ports of its own' '
 '
 
 test_expect_success 'P8: likewise where another one cannot be looked at just now' '
-	test_repo seen && run_in seen --keep --new=seen -- sh -c "echo \$EWS_PORT_BASE" && seen=$(cat out) && n=1 && code=0 && while test $code != 199; do
-		code=0 && { test_unread EIO $n "/sessions/seen(/state.json)?$" -C seen run -- sh -c "echo \$EWS_PORT_BASE" >out 2>err || code=$?; } && test "$(cat out)" != "$seen" && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
-	done && test $n -gt 3 && git -C seen ews end seen
+	test_repo seen && run_in seen --keep --new=seen -- sh -c "echo \$EWS_PORT_BASE" && seen=$(cat out) && look=0 && while test_more_looks; do
+		test_look EIO "/sessions/seen(/state.json)?$" -C seen run -- sh -c "echo \$EWS_PORT_BASE" >out 2>err && test "$(cat out)" != "$seen" || return 1
+	done && test $look -gt 2 && git -C seen ews end seen
 '
 
 test_expect_success 'it runs where the caller stands' '
@@ -564,9 +564,9 @@ test_expect_success 'an ordinary exit leaves no owner, no lock and no temporary 
 '
 
 test_expect_success 'P8: an index that cannot be read just now has not changed' '
-	test_repo indexed && start_ws indexed s && n=1 && code=0 && while test $code != 199; do
-		code=0 && { test_unread EIO $n "read.*/indexed/[.]git/index$" -C indexed status s >out 2>err || code=$?; } && test_grep ! "index changed" out && n=$((n + 1)) || { echo >&2 "read $n"; return 1; }
-	done && test $n -gt 2
+	test_repo indexed && start_ws indexed s && look=0 && while test_more_looks; do
+		test_look EIO "read.*/indexed/[.]git/index$" -C indexed status s >out 2>err && test_grep ! "index changed" out || return 1
+	done && test $look -gt 1
 '
 
 test_expect_success STRACE 'P8: where no descriptor is left for it what a command prints is not in the place of the answer' '

@@ -114,13 +114,13 @@ test_expect_success STRACE 'a session that can not be looked at just now keeps i
 '
 
 test_expect_success 'P8: a lock that can not be looked at just now is not one that nobody holds' '
-	test_repo unread && git -C unread ews start a && n=1 && code=0 && while test $code != 199; do
-		code=0 && { test_unread EIO $n "/locks(/quick:session:a)?$" -C unread lock status >out 2>err || code=$?; } && test $code != 0 || test_grep "session .a." out && n=$((n + 1)) || { echo >&2 "lock status, look $n"; return 1; }
-	done && test $n -gt 2 && n=1 && code=0 && while test $code != 199; do
-		code=0 && { test_unread EIO $n "/locks(/[a-z]*:session:a)?$" -C unread status a >out 2>err || code=$?; } && test $code != 0 || test_grep "^  Lock: *quick$" out || test_grep "^  Problem: .*Input/output error" out && n=$((n + 1)) || { echo >&2 "status, look $n"; return 1; }
-	done && test $n -gt 2 && n=1 && code=0 && while test $code != 199; do
-		git -C unread ews lock acquire --session a && code=0 && { test_unread EIO $n "/locks(/[a-z]*:session:a)?$" -C unread lock release a >out 2>err || code=$?; } && test $code != 0 || { git -C unread ews lock status >out 2>err && test_grep ! "session .a." out; } && n=$((n + 1)) || { echo >&2 "lock release, look $n"; return 1; }
-	done && test $n -gt 2 && git -C unread ews end a
+	test_repo unread && git -C unread ews start a && look=0 && while test_more_looks; do
+		test_look EIO "/locks(/quick:session:a)?$" -C unread lock status >out 2>err && test $code != 0 || test_grep "session .a." out || return 1
+	done && test $look -gt 1 && look=0 && while test_more_looks; do
+		test_look EIO "/locks(/[a-z]*:session:a)?$" -C unread status a >out 2>err && test $code != 0 || test_grep "^  Lock: *quick$" out || test_grep "^  Problem: .*Input/output error" out || return 1
+	done && test $look -gt 1 && look=0 && while test_more_looks; do
+		git -C unread ews lock acquire --session a && test_look EIO "/locks(/[a-z]*:session:a)?$" -C unread lock release a >out 2>err && test $code != 0 || { git -C unread ews lock status >out 2>err && test_grep ! "session .a." out; } || return 1
+	done && test $look -gt 1 && git -C unread ews end a
 '
 
 test_expect_success 'a session that takes its lock anew says what it is for, as before' '

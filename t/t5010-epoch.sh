@@ -101,15 +101,15 @@ test_expect_success 'P8: of a session whose work tree is gone nothing is said th
 '
 
 test_expect_success 'P8: a HEAD that cannot be read just now is no other one: nothing is stale, and the epoch stays' '
-	test_repo unread && start_ws unread s && git -C unread ews epoch >before && n=1 && code=0 && while test $code != 199; do
-		code=0 && { test_unread EMFILE $n "/unread/[.]git(/(HEAD|refs/heads/[^/]*))?$" -C unread status s >out 2>err || code=$?; } && test_grep ! "^ *Stale" out && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
-	done && test $n -gt 5 && git -C unread ews epoch >after && test_cmp before after
+	test_repo unread && start_ws unread s && git -C unread ews epoch >before && look=0 && while test_more_looks; do
+		test_look EMFILE "/unread/[.]git(/(HEAD|refs/heads/[^/]*))?$" -C unread status s >out 2>err && test_grep ! "^ *Stale" out || return 1
+	done && test $look -gt 4 && git -C unread ews epoch >after && test_cmp before after
 '
 
 test_expect_success 'P8: nor is a file changed that cannot be looked at just now' '
-	git -C unread ews epoch bump && touch -d "+1 hour" unread/* && n=1 && code=0 && while test $code != 199; do
-		code=0 && { test_unread EMFILE $n "/unread(/[^.][^/]*)?$" -C unread status s >out 2>err || code=$?; } && test_grep ! "of the base changed" out && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
-	done && test $n -gt 5
+	git -C unread ews epoch bump && touch -d "+1 hour" unread/* && look=0 && while test_more_looks; do
+		test_look EMFILE "/unread(/[^.][^/]*)?$" -C unread status s >out 2>err && test_grep ! "of the base changed" out || return 1
+	done && test $look -gt 4
 '
 
 test_done

@@ -92,19 +92,19 @@ test_expect_success 'P4: without a reflog nobody can tell: the files are finishe
 	restore clean && git -C p config core.logAllRefUpdates false && rm -r "${PWD:?}/p/.git/logs" && killed_at_commit "" && head=$was && git -C p ews recover --all >out && test_grep "taken back" out && is_clean
 '
 
-# unread <n> <argument>...: the n-th look at the branch, or its log, fails.
+# unread <argument>...: git ews, whose look at the branch, or its log, fails.
 unread() {
-	n=$1 && shift && code=0 && { test_unread EIO $n "open.*/p/[.]git/(logs/)?refs/heads/main$" -C p "$@" >out 2>err || code=$?; }
+	test_look EIO "open.*/p/[.]git/(logs/)?refs/heads/main$" -C p "$@" >out 2>err
 }
 
 test_expect_success 'P4: where the branch cannot be looked at just now its commit is neither gone nor another' '
-	n=0 && code=0 && while test $code != 199; do
-		restore clean && unread $((n + 1)) apply --commit -m ours x && test_grep ! "leaves the branch" err && git -C p ews recover --all && if test $code = 0 -o $code = 199; then git -C p ews undo; fi && head=$was && is_clean || { echo >&2 "apply, look $n"; return 1; }
-	done && test $n -gt 5 && n=0 && code=0 && while test $code != 199; do
-		restore done && unread $((n + 1)) undo && test_grep ! "no longer the branch" err && git -C p ews recover --all && if test "$(git -C p rev-parse HEAD)" != $was; then git -C p ews undo; fi && head=$was && is_clean || { echo >&2 "undo, look $n"; return 1; }
-	done && test $n -gt 5 && n=0 && code=0 && while test $code != 199; do
-		restore clean && killed_at_commit "\"$real\" \"\$@\"" && head=$(git -C p rev-parse HEAD) && unread $((n + 1)) recover --all && git -C p ews recover --all && is_clean && git -C p ews undo && head=$was && is_clean || { echo >&2 "recover, look $n"; return 1; }
-	done && test $n -gt 5
+	look=0 && while test_more_looks; do
+		restore clean && unread apply --commit -m ours x && test_grep ! "leaves the branch" err && git -C p ews recover --all && if test $code = 0 -o $code = 199; then git -C p ews undo; fi && head=$was && is_clean || return 1
+	done && test $look -gt 5 && look=0 && while test_more_looks; do
+		restore done && unread undo && test_grep ! "no longer the branch" err && git -C p ews recover --all && if test "$(git -C p rev-parse HEAD)" != $was; then git -C p ews undo; fi && head=$was && is_clean || return 1
+	done && test $look -gt 5 && look=0 && while test_more_looks; do
+		restore clean && killed_at_commit "\"$real\" \"\$@\"" && head=$(git -C p rev-parse HEAD) && unread recover --all && git -C p ews recover --all && is_clean && git -C p ews undo && head=$was && is_clean || return 1
+	done && test $look -gt 5
 '
 
 # Where the branch stands when it is killed: it has moved, or not yet.

@@ -212,8 +212,8 @@ test_expect_success BIRTH 'P4: a plain directory that was moved, and left a link
 
 test_expect_success BIRTH 'P4: a plain directory is not followed while a command runs in one of its sessions' '
 	start_ws pd busy && { git -C pd ews run busy --keep -- sh -c ": >began; exec sleep 60" >run.out 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 10 test -e "${ws:?}/began" && mv pd pd3 &&
-	test_expect_code 1 git -C pd3 ews status 2>err && test_grep "busy. is held there" err && n=1 && code=0 && while test $code != 199; do
-		code=0 && { test_unread EIO $n "/working/pd(/locks(/[^/]*)?)?$" -C pd3 status >out 2>err || code=$?; } && test $code != 0 && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
+	test_expect_code 1 git -C pd3 ews status 2>err && test_grep "busy. is held there" err && look=0 && while test_more_looks; do
+		test_look EIO "/working/pd(/locks(/[^/]*)?)?$" -C pd3 status >out 2>err && test $code != 0 || return 1
 	done && kill $pid && { wait $pid || :; } && git -C pd3 ews recover --all && git -C pd3 ews end busy && mv pd3 pd && git -C pd ews status
 '
 

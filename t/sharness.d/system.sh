@@ -36,12 +36,27 @@ test_strace() {
 test_unread() {
 	ews_error=$1 ews_n=$2 ews_look=$3
 	shift 3
-	# Whoever goes on to the last look would go on for ever with a program that is broken, or gone.
-	test "$ews_n" -lt 500 || {
+	ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" "$EWS_BUILD/t/killat" -r -w 60 -e "$ews_error" -c "$ews_look" "$ews_n" "$EWS_BIN/git-ews" "$@"
+}
+
+# test_more_looks and test_look <error> <regexp> <argument>...: git ews once for each of its looks at what matches, which fails then, and
+# once with none that does. $code is what it exits with. To be used as
+#	look=0 && while test_more_looks; do test_look EIO "/HEAD$" status >out 2>err && ... || return 1; done && test $look -gt 2
+test_more_looks() {
+	test $look = 0 || test $code != 199 || return 1
+	look=$((look + 1))
+	# with a program that is broken, or gone, it would go on for ever
+	test $look -lt 500 || {
 		echo >&2 "there is no end of its looks"
 		exit 1
 	}
-	ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0" "$EWS_BUILD/t/killat" -r -w 60 -e "$ews_error" -c "$ews_look" "$ews_n" "$EWS_BIN/git-ews" "$@"
+	echo "look $look"
+}
+
+test_look() {
+	ews_error=$1 ews_look=$2 code=0
+	shift 2
+	test_unread "$ews_error" $look "$ews_look" "$@" || code=$?
 }
 
 # test_stopped_at <call>[#<n>] <name> <command> <argument>...: git ews, stopped when its n-th (first) such call of <name> is done; meanwhile
