@@ -23,10 +23,10 @@
 #include "work/patch.h"
 #include "work/rules.h"
 #include "work/session_open.h"
-#include "work/shift.h"
 #include "work/stage.h"
 #include "work/stale.h"
 #include "work/steps.h"
+#include "work/transition_work.h"
 #include "work/undo.h"
 #include "work/whose.h"
 
@@ -688,7 +688,7 @@ static int plan_commit(struct ews_step *step, struct ews_repo *repo)
 	int rc = ews_stage_branch(&branch, &before, repo);
 
 	if (rc == 0)
-		ews_shift_set_commit(step, branch, &before, &none);
+		ews_transition_set_commit(step, branch, &before, &none);
 	return rc;
 }
 
@@ -711,9 +711,9 @@ static int commit(struct plan *plan, struct ews_step *step)
 		return ews_error_os("cannot sync the commit");
 	plan->out->is_commit_unknown = ews_oid_is_none(&made.after);
 	if (plan->out->is_commit_unknown) {
-		ews_shift_leave_branch(step);
+		ews_transition_leave_branch(step);
 	} else {
-		ews_shift_set_commit(step, branch, &made.before, &made.after);
+		ews_transition_set_commit(step, branch, &made.before, &made.after);
 		plan->out->commit = ews_strdup(ews_oid_hex(hex, &made.after));
 	}
 	return ews_transition_close(plan->repo, step);

@@ -12,10 +12,10 @@
 #include "store/lock.h"
 #include "store/step.h"
 #include "work/archive_trash.h"
-#include "work/shift.h"
 #include "work/stage.h"
 #include "work/step_refs.h"
 #include "work/steps.h"
+#include "work/transition_work.h"
 #include "work/whose.h"
 
 /* Of what a drop took away something is gone, or something else stands in its place: it is named, and keeps none of the rest. */
@@ -105,7 +105,7 @@ static int finish(const struct ews_recovery *recovery, struct ews_step *step)
 	if (step->with_index)
 		ews_stage_sweep(recovery->repo, step->created_s, true);
 	if (step->state == EWS_STEP_PLANNED && *commit)
-		rc = ews_shift_complete_commit(recovery->repo, step);
+		rc = ews_transition_complete_commit(recovery->repo, step);
 	if (rc <= 0)
 		return rc < 0 ? rc : take_apply_back(recovery, step);
 	rc = ews_recover_transition(&result, recovery, NULL, step, step->state == EWS_STEP_UNDOING);

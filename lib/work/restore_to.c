@@ -19,7 +19,7 @@
 #include "store/home.h"
 #include "store/put.h"
 #include "store/scan.h"
-#include "work/shift.h"
+#include "work/transition_work.h"
 
 /* What stands there now, of any kind: nothing is ignored, nothing is read but to compare. */
 static int scan_dir(struct ews_scan *out, struct ews_repo *repo, int fd)
@@ -47,7 +47,7 @@ static void measure_aside(struct ews_revert_result *out, int fd, const char *asi
 	if (dir < 0)
 		ews_error_clear(); /* a number for people */
 	else
-		ews_shift_measure(&out->put, dir, name);
+		ews_transition_measure(&out->put, dir, name);
 }
 
 /* Move what would be overwritten below `aside`, and make the changes start from nothing there. */

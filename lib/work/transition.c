@@ -1,5 +1,5 @@
 /*
- * Transitions: see transition.h. What is done is planned in shift_plan.c and proven in shift_proof.c.
+ * Transitions: see transition.h. What is done is planned in transition_plan.c and proven in transition_proof.c.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -24,13 +24,13 @@
 #include "store/put.h"
 #include "work/ignored.h"
 #include "work/session_place.h"
-#include "work/shift.h"
+#include "work/transition_work.h"
 
 /* For what is kept, what is put, and who compares the two afterwards. Of very many files the lists take what room there is. */
 #define REMEMBERED_BYTES_MAX (20 * EWS_MIB)
 #define REMEMBERED_FILES_MAX (4 * EWS_ENTRIES_MANY)
 
-static void release_shift(struct ews_shift *shift)
+static void release_shift(struct ews_transition_work *shift)
 {
 	ews_batch_free(shift->batch);
 	ews_content_release(&shift->joined);
@@ -48,7 +48,7 @@ static void release_shift(struct ews_shift *shift)
 	ews_buf_release(&shift->memo);
 }
 
-EWS_CLEANUP_DEFINE(shift, struct ews_shift, release_shift)
+EWS_CLEANUP_DEFINE(shift, struct ews_transition_work, release_shift)
 
 void ews_transition_result_release(struct ews_transition_result *result)
 {
@@ -104,7 +104,7 @@ int ews_transition_open_trash(struct ews_repo *repo, const struct ews_session *s
 }
 
 /* The snapshot of what is there; its ref is left to `group`. */
-static int keep_now(struct ews_transition_result *out, struct ews_shift *shift, struct ews_sync_group *group)
+static int keep_now(struct ews_transition_result *out, struct ews_transition_work *shift, struct ews_sync_group *group)
 {
 	const struct ews_snapshot *kept = &shift->before;
 	struct ews_step *step = shift->step;
@@ -171,7 +171,7 @@ static size_t next_number(const struct ews_step *step)
 	return next;
 }
 
-static void plan_moving(struct ews_shift *shift)
+static void plan_moving(struct ews_transition_work *shift)
 {
 	size_t next = next_number(shift->step);
 
@@ -180,7 +180,7 @@ static void plan_moving(struct ews_shift *shift)
 				   next++);
 }
 
-void ews_shift_measure(struct ews_transition_result *out, int dir_fd, const char *name)
+void ews_transition_measure(struct ews_transition_result *out, int dir_fd, const char *name)
 {
 	struct ews_tree_size size = { 0, 0 };
 
@@ -190,24 +190,24 @@ void ews_shift_measure(struct ews_transition_result *out, int dir_fd, const char
 	out->kept_bytes += size.bytes;
 }
 
-static const char *why_away(const struct ews_shift *shift, const char *path)
+static const char *why_away(const struct ews_transition_work *shift, const char *path)
 {
 	const struct ews_skip *skip = ews_skips_covering(&shift->now.scan.skips, path);
 
 	if (!strcmp(path, EWS_GITFILE) && !shift->repo->is_plain) {
 		if (shift->lacks_objects)
 			return "lacks objects";
-		return ews_shift_brings_repository_back(shift) ? "in the way" : "rewritten";
+		return ews_transition_brings_repository_back(shift) ? "in the way" : "rewritten";
 	}
 	return skip ? ews_skip_word(skip->reason) : "in the way";
 }
 
-static void name_kept(struct ews_transition_result *out, const struct ews_shift *shift, const char *path)
+static void name_kept(struct ews_transition_result *out, const struct ews_transition_work *shift, const char *path)
 {
 	ews_path_line_add(&out->kept, path, why_away(shift, path));
 }
 
-static int move_away(struct ews_transition_result *out, struct ews_shift *shift, int root_fd)
+static int move_away(struct ews_transition_result *out, struct ews_transition_work *shift, int root_fd)
 {
 	EWS_CLEANUP(fd) int trash = -1;
 
@@ -220,7 +220,7 @@ static int move_away(struct ews_transition_result *out, struct ews_shift *shift,
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 		const struct ews_entry *entry;
 		const char *name;
-		int rc = ews_shift_split_moved(&path, &name, shift->step->moving.items[i]);
+		int rc = ews_transition_split_moved(&path, &name, shift->step->moving.items[i]);
 
 		if (rc == 0)
 			rc = ews_put_away(root_fd, path.ptr, trash, name);
@@ -236,24 +236,25 @@ static int move_away(struct ews_transition_result *out, struct ews_shift *shift,
 		if (entry && entry->type == EWS_ENTRY_FILE)
 			continue;
 		name_kept(out, shift, path.ptr);
-		ews_shift_measure(out, trash, name);
+		ews_transition_measure(out, trash, name);
 	}
 	return ews_file_sync_dir(trash);
 }
 
-static void name_one_expired(struct ews_transition_result *out, const struct ews_shift *shift, const char *line)
+static void name_one_expired(struct ews_transition_result *out, const struct ews_transition_work *shift,
+			     const char *line)
 {
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 	const char *name;
 
-	if (ews_shift_split_moved(&path, &name, line) < 0)
+	if (ews_transition_split_moved(&path, &name, line) < 0)
 		ews_error_clear(); /* there is no name to say */
 	else if (!ews_entries_find(&shift->target.scan.entries, path.ptr))
 		ews_strv_addf(&out->expired, "%.*s\twas deleted from trash", (int)(name - 1 - line), line);
 }
 
 /* Of what an earlier move took, trash holds nothing any more; what the snapshot has of it is put back all the same. */
-static void name_expired(struct ews_transition_result *out, const struct ews_shift *shift)
+static void name_expired(struct ews_transition_result *out, const struct ews_transition_work *shift)
 {
 	const struct ews_step *step = shift->step;
 
@@ -265,18 +266,18 @@ static void name_expired(struct ews_transition_result *out, const struct ews_shi
 }
 
 /* One path out of trash; `line` goes to `stays` where it can't come back. */
-static int move_one_back(struct ews_transition_result *out, struct ews_strv *stays, struct ews_shift *shift,
-			 const char *line, int root_fd, int trash_fd)
+static int move_one_back(struct ews_transition_result *out, struct ews_strv *stays,
+			 struct ews_transition_work *shift, const char *line, int root_fd, int trash_fd)
 {
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 	const char *name;
-	int rc = ews_shift_split_moved(&path, &name, line);
+	int rc = ews_transition_split_moved(&path, &name, line);
 
 	if (rc < 0)
 		return rc;
 	/* The link to the store is ours; another's stays where it harms nobody. A copy's repository has what nobody else has. */
 	if (!strcmp(path.ptr, EWS_GITFILE) && !shift->repo->is_plain &&
-	    !ews_shift_has_own_repository(shift, trash_fd, name)) {
+	    !ews_transition_has_own_repository(shift, trash_fd, name)) {
 		ews_strv_add(&out->stays, EWS_GITFILE);
 		return 0;
 	}
@@ -296,7 +297,7 @@ static int move_one_back(struct ews_transition_result *out, struct ews_strv *sta
 }
 
 /* What an earlier move took comes back; where something stands in its place it stays in trash, and is named. */
-static int move_back(struct ews_transition_result *out, struct ews_shift *shift, int root_fd)
+static int move_back(struct ews_transition_result *out, struct ews_transition_work *shift, int root_fd)
 {
 	EWS_CLEANUP(strv) struct ews_strv stays = EWS_STRV_INIT;
 	struct ews_step *step = shift->step;
@@ -328,20 +329,20 @@ static int move_back(struct ews_transition_result *out, struct ews_shift *shift,
 	return 0;
 }
 
-static void name_one_back(struct ews_transition_result *out, const struct ews_shift *shift, const char *line)
+static void name_one_back(struct ews_transition_result *out, const struct ews_transition_work *shift, const char *line)
 {
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 	const char *name;
 
-	if (ews_shift_split_moved(&path, &name, line) < 0)
+	if (ews_transition_split_moved(&path, &name, line) < 0)
 		ews_error_clear(); /* move_back() says it */
 	else if (strcmp(path.ptr, EWS_GITFILE) != 0 || shift->repo->is_plain ||
-		 ews_shift_brings_repository_back(shift))
+		 ews_transition_brings_repository_back(shift))
 		ews_strv_add(&out->restored, path.ptr);
 }
 
 /* What move_back() would bring back, of a dry run. */
-static void name_back(struct ews_transition_result *out, const struct ews_shift *shift)
+static void name_back(struct ews_transition_result *out, const struct ews_transition_work *shift)
 {
 	const struct ews_step *step = shift->step;
 
@@ -352,7 +353,7 @@ static void name_back(struct ews_transition_result *out, const struct ews_shift 
 			name_one_back(out, shift, step->stays.items[i]);
 }
 
-static int put(struct ews_transition_result *out, struct ews_shift *shift, int root_fd)
+static int put(struct ews_transition_result *out, struct ews_transition_work *shift, int root_fd)
 {
 	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
 	struct ews_put_opts opts = { .root_fd = root_fd,
@@ -376,7 +377,7 @@ static int put(struct ews_transition_result *out, struct ews_shift *shift, int r
  * The record of what is going to happen, once the snapshot's ref, which is in `before`, has its name for good. Until `*has_begun`
  * there is none.
  */
-static int begin(bool *has_begun, struct ews_shift *shift, struct ews_sync_group *before)
+static int begin(bool *has_begun, struct ews_transition_work *shift, struct ews_sync_group *before)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	struct ews_step *step = shift->step;
@@ -441,7 +442,7 @@ void ews_transition_turn_back(struct ews_step *step)
 	step->state = EWS_STEP_UNDOING;
 }
 
-static int finish(struct ews_shift *shift)
+static int finish(struct ews_transition_work *shift)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	struct ews_step *step = shift->step;
@@ -465,7 +466,7 @@ static int finish(struct ews_shift *shift)
 }
 
 /* A directory's times are nobody's; one that holds what was left out stayed, though the state that was left has none. */
-static bool is_of_somebody(const struct ews_shift *shift, const struct ews_change *change)
+static bool is_of_somebody(const struct ews_transition_work *shift, const struct ews_change *change)
 {
 	const struct ews_entry *target = ews_entries_find(&shift->target.scan.entries, change->path);
 
@@ -478,7 +479,7 @@ static bool is_of_somebody(const struct ews_shift *shift, const struct ews_chang
 }
 
 /* What the try before this one did is no change of somebody's: it had taken away what was there, or was about to write it. */
-static bool is_of_earlier_try(const struct ews_shift *shift, const struct ews_change *change)
+static bool is_of_earlier_try(const struct ews_transition_work *shift, const struct ews_change *change)
 {
 	const struct ews_entry *now = change->to;
 
@@ -486,7 +487,7 @@ static bool is_of_earlier_try(const struct ews_shift *shift, const struct ews_ch
 }
 
 /* It was there before the step, which did not look at it, as at what was ignored then; nothing becomes of it now either. */
-static bool was_left_out(const struct ews_shift *shift, const struct ews_change *change)
+static bool was_left_out(const struct ews_transition_work *shift, const struct ews_change *change)
 {
 	return !change->from && ews_skips_covering(&shift->target.scan.skips, change->path);
 }
@@ -495,7 +496,7 @@ static bool was_left_out(const struct ews_shift *shift, const struct ews_change 
  * What somebody changed since the state that the step left: it is kept, as all is, and named, for
  * whoever undoes a step doesn't think of it.
  */
-static void name_since(struct ews_transition_result *out, struct ews_shift *shift)
+static void name_since(struct ews_transition_result *out, struct ews_transition_work *shift)
 {
 	EWS_CLEANUP(changes) struct ews_changes since = EWS_CHANGES_INIT;
 
@@ -503,14 +504,14 @@ static void name_since(struct ews_transition_result *out, struct ews_shift *shif
 		return;
 	ews_changes_between(&since, &shift->left.scan.entries, &shift->now.scan.entries, ews_entry_equal);
 	for (size_t i = 0; i < since.n; i++)
-		if (ews_shift_is_wanted(shift, since.items[i].path) && is_of_somebody(shift, &since.items[i]) &&
+		if (ews_transition_is_wanted(shift, since.items[i].path) && is_of_somebody(shift, &since.items[i]) &&
 		    !is_of_earlier_try(shift, &since.items[i]) && !was_left_out(shift, &since.items[i]) &&
-		    !ews_shift_mounted_at(&shift->now, since.items[i].path))
+		    !ews_transition_mounted_at(&shift->now, since.items[i].path))
 			ews_strv_add(&out->since, since.items[i].path);
 }
 
 /* The target was made from a state that was looked at before: who changed one of its paths since is not overwritten. */
-static int refuse_since(const struct ews_shift *shift)
+static int refuse_since(const struct ews_transition_work *shift)
 {
 	EWS_CLEANUP(changes) struct ews_changes since = EWS_CHANGES_INIT;
 
@@ -518,7 +519,7 @@ static int refuse_since(const struct ews_shift *shift)
 		return 0;
 	ews_changes_between(&since, &shift->opts->seen->scan.entries, &shift->now.scan.entries, ews_entry_equal);
 	for (size_t i = 0; i < since.n; i++) {
-		if (!ews_shift_is_wanted(shift, since.items[i].path))
+		if (!ews_transition_is_wanted(shift, since.items[i].path))
 			continue;
 		ews_error(EWS_ESTALE, "'%s' changed meanwhile", since.items[i].path);
 		ews_error_hint("nothing was changed; try again");
@@ -541,16 +542,16 @@ static bool lend_index(struct ews_content *to, struct ews_gitstate *from)
 	return true;
 }
 
-static int carry_out(struct ews_transition_result *out, struct ews_shift *shift, int root)
+static int carry_out(struct ews_transition_result *out, struct ews_transition_work *shift, int root)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	bool has_begun = shift->opts->is_retry;
 	struct ews_ahead ahead;
 	int rc;
 
-	shift->index_is_lent = ews_shift_moves_git(shift) && lend_index(&shift->now, &shift->target.git);
+	shift->index_is_lent = ews_transition_moves_git(shift) && lend_index(&shift->now, &shift->target.git);
 	ews_ahead_begin(&ahead, shift->repo->odb, &shift->changes);
-	rc = ews_shift_keep_lost(shift, root);
+	rc = ews_transition_keep_lost(shift, root);
 	if (rc == 0)
 		rc = keep_now(out, shift, &group);
 	if (shift->index_is_lent) {
@@ -570,11 +571,11 @@ static int carry_out(struct ews_transition_result *out, struct ews_shift *shift,
 	if (rc == 0)
 		rc = move_back(out, shift, root);
 	if (rc == 0)
-		rc = ews_shift_write_git(out, shift, root);
+		rc = ews_transition_write_git(out, shift, root);
 	if (rc == 0)
-		rc = ews_shift_write_index(shift);
+		rc = ews_transition_write_index(shift);
 	if (rc == 0)
-		rc = ews_shift_move_branch(shift);
+		rc = ews_transition_move_branch(shift);
 	if (rc < 0 && has_begun && !shift->opts->is_taken_back)
 		ews_error_hint("'git ews recover' finishes it or takes it back; nothing is lost");
 	return rc;
@@ -604,7 +605,7 @@ static void leave_out_failed(struct ews_transition_result *out)
 }
 
 /* Of many files, what is about to be put has the room alone: what is kept is not written to memory as well. */
-static void remember_what_is_put(const struct ews_shift *shift)
+static void remember_what_is_put(const struct ews_transition_work *shift)
 {
 	bool has_room = shift->now.scan.entries.n <= REMEMBERED_FILES_MAX;
 
@@ -625,7 +626,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		   struct ews_session *session, struct ews_step *step, const struct ews_transition_opts *opts)
 {
 	EWS_CLEANUP(shift)
-	struct ews_shift shift = {
+	struct ews_transition_work shift = {
 		.repo = repo,
 		.session = session,
 		.step = step,
@@ -654,7 +655,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		ews_odb_remember(repo->odb, REMEMBERED_BYTES_MAX);
 	rc = root < 0 ? root : refuse_store(repo, root);
 	if (rc == 0)
-		rc = ews_shift_plan(out, &shift, root);
+		rc = ews_transition_plan(out, &shift, root);
 	if (rc == 0 && shift.is_settled) {
 		*has_changed = false;
 		memcpy(out->original_hash, shift.target.hash, sizeof(out->original_hash));
@@ -668,36 +669,36 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	if (rc == 0)
 		rc = refuse_since(&shift);
 	if (rc == 0)
-		rc = ews_shift_refuse_moved_on(&shift);
+		rc = ews_transition_refuse_moved_on(&shift);
 	if (rc == 0)
-		rc = ews_shift_refuse_blocked(out, &shift);
+		rc = ews_transition_refuse_blocked(out, &shift);
 	if (rc == 0)
-		rc = ews_shift_plan_branches(out, &shift);
+		rc = ews_transition_plan_branches(out, &shift);
 	if (rc < 0)
 		return rc;
-	ews_shift_find_changes(&shift);
-	ews_shift_list_changes(out, &shift);
+	ews_transition_find_changes(&shift);
+	ews_transition_list_changes(out, &shift);
 	name_expired(out, &shift);
 	if (opts->dry_run) {
 		name_back(out, &shift);
 		for (size_t i = 0; i < shift.away.n; i++)
 			name_kept(out, &shift, shift.away.items[i]);
-		(void)ews_shift_name_strange(out, &shift, -1);
-		ews_shift_name_uncovered(out, &shift, &shift.now);
+		(void)ews_transition_name_strange(out, &shift, -1);
+		ews_transition_name_uncovered(out, &shift, &shift.now);
 		return 0;
 	}
 	if (shift.now.scan.entries.n > EWS_ENTRIES_MANY)
 		remember_what_is_put(&shift);
-	ews_shift_spare_shared_files(&shift);
+	ews_transition_spare_shared_files(&shift);
 	*has_changed = shift.changes.n || shift.away.n || shift.has_git_change || step->moved.n ||
-		       has_stayed(step) || (step->commit && *step->commit) || ews_shift_stages(&shift) || opts->is_retry ||
-		       shift.brings_back;
+		       has_stayed(step) || (step->commit && *step->commit) || ews_transition_stages(&shift) ||
+		       opts->is_retry || shift.brings_back;
 	name_since(out, &shift);
 	shift.is_untouched = !*has_changed;
 	if (*has_changed)
 		rc = carry_out(out, &shift, root);
 	if (rc == 0)
-		rc = ews_shift_verify(out, &shift);
+		rc = ews_transition_verify(out, &shift);
 	leave_out_failed(out);
 	step->is_incomplete = rc == 0 && !out->is_verified;
 	return rc == 0 && *has_changed ? finish(&shift) : rc;

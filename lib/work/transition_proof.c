@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "work/shift.h"
+#include "work/transition_work.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -19,27 +19,27 @@
 #include "work/transition.h"
 
 /* Was it ignored before, and stays? */
-static bool was_ignored(const struct ews_shift *shift, const char *path)
+static bool was_ignored(const struct ews_transition_work *shift, const char *path)
 {
-	return ews_skips_covering(&shift->now.scan.skips, path) && !ews_shift_is_away(shift, path);
+	return ews_skips_covering(&shift->now.scan.skips, path) && !ews_transition_is_away(shift, path);
 }
 
 static enum ews_hardlink_fate fate_after(void *payload, const char *path)
 {
 	if (was_ignored(payload, path))
 		return EWS_HARDLINK_UNSEEN;
-	return ews_shift_is_wanted(payload, path) ? EWS_HARDLINK_FREE : EWS_HARDLINK_STAYS;
+	return ews_transition_is_wanted(payload, path) ? EWS_HARDLINK_FREE : EWS_HARDLINK_STAYS;
 }
 
 /* The hash of those entries alone that the transition is about, and of none that was left `alone` (sorted); the others are dropped. */
-static void hash_wanted(char out[EWS_TREE_HASH_LEN], struct ews_content *content, const struct ews_shift *shift,
-			const struct ews_strv *alone)
+static void hash_wanted(char out[EWS_TREE_HASH_LEN], struct ews_content *content,
+			const struct ews_transition_work *shift, const struct ews_strv *alone)
 {
 	struct ews_entries *list = &content->scan.entries;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < list->n; i++) {
-		if (!ews_shift_is_wanted(shift, list->items[i].path) ||
+		if (!ews_transition_is_wanted(shift, list->items[i].path) ||
 		    (alone->n && ews_strv_sorted_has(alone, list->items[i].path)))
 			continue;
 		/* Nearly always all are wanted, and many. */
@@ -56,7 +56,7 @@ static void hash_wanted(char out[EWS_TREE_HASH_LEN], struct ews_content *content
 }
 
 /* Is only what was in a repository left of it? Nobody looked at that when the target was made: it stays. */
-static bool has_lost_repository(const struct ews_change *change, const struct ews_shift *shift)
+static bool has_lost_repository(const struct ews_change *change, const struct ews_transition_work *shift)
 {
 	const struct ews_skip *then = ews_skips_covering(&shift->target.scan.skips, change->path);
 
@@ -65,7 +65,8 @@ static bool has_lost_repository(const struct ews_change *change, const struct ew
 }
 
 /* What is wrong with a path after all, in words. */
-static void describe_difference(struct ews_buf *out, const struct ews_change *change, const struct ews_shift *shift)
+static void describe_difference(struct ews_buf *out, const struct ews_change *change,
+				const struct ews_transition_work *shift)
 {
 	const struct ews_entry *from = change->from, *to = change->to;
 
@@ -77,7 +78,7 @@ static void describe_difference(struct ews_buf *out, const struct ews_change *ch
 		ews_buf_adds(out, "is no repository any more, and what is in it stays");
 	else if (!ews_entry_equal(from, to))
 		ews_buf_adds(out, "differs");
-	else if (!ews_shift_proven_equal(shift)(from, to))
+	else if (!ews_transition_proven_equal(shift)(from, to))
 		ews_buf_addf(out, "belongs to %" PRIu32 ":%" PRIu32 ", not to %" PRIu32 ":%" PRIu32, from->uid,
 			     from->gid, to->uid, to->gid);
 	else if (to->first_name)
@@ -86,7 +87,7 @@ static void describe_difference(struct ews_buf *out, const struct ews_change *ch
 		ews_buf_adds(out, "should be one file with no other name than its own");
 }
 
-static void name_difference(struct ews_transition_result *out, const struct ews_shift *shift,
+static void name_difference(struct ews_transition_result *out, const struct ews_transition_work *shift,
 			    const struct ews_change *change)
 {
 	EWS_CLEANUP(buf) struct ews_buf words = EWS_BUF_INIT;
@@ -98,8 +99,8 @@ static void name_difference(struct ews_transition_result *out, const struct ews_
 }
 
 /* Attributes that this user may not set are named apart, and are no failure of the proof. */
-static bool differs_in_lost_attrs_only(const struct ews_transition_result *out, const struct ews_shift *shift,
-				       const struct ews_change *change)
+static bool differs_in_lost_attrs_only(const struct ews_transition_result *out,
+				       const struct ews_transition_work *shift, const struct ews_change *change)
 {
 	struct ews_entry a, b;
 
@@ -108,19 +109,19 @@ static bool differs_in_lost_attrs_only(const struct ews_transition_result *out, 
 	a = *change->from;
 	b = *change->to;
 	a.xattrs = b.xattrs = NULL;
-	return ews_shift_proven_equal(shift)(&a, &b) && ews_path_line_has(&out->lost_attrs, change->path);
+	return ews_transition_proven_equal(shift)(&a, &b) && ews_path_line_has(&out->lost_attrs, change->path);
 }
 
 /* The same of the directory itself. */
-static bool root_differs(const struct ews_transition_result *out, const struct ews_shift *shift,
+static bool root_differs(const struct ews_transition_result *out, const struct ews_transition_work *shift,
 			 const struct ews_content *after)
 {
-	return ews_shift_differs_in_root(shift, after) || ews_shift_differs_in_root_owner(shift, after) ||
-	       (ews_shift_differs_in_root_xattrs(shift, after) && !ews_path_line_has(&out->lost_attrs, "."));
+	return ews_transition_differs_in_root(shift, after) || ews_transition_differs_in_root_owner(shift, after) ||
+	       (ews_transition_differs_in_root_xattrs(shift, after) && !ews_path_line_has(&out->lost_attrs, "."));
 }
 
 /* What was ignored before and stays, though the rules that are back don't ignore it any more: it is named. */
-static bool stays_ignored(struct ews_transition_result *out, const struct ews_shift *shift, const char *path)
+static bool stays_ignored(struct ews_transition_result *out, const struct ews_transition_work *shift, const char *path)
 {
 	if (!was_ignored(shift, path))
 		return false;
@@ -129,34 +130,35 @@ static bool stays_ignored(struct ews_transition_result *out, const struct ews_sh
 }
 
 /* What the target did not look at, or what holds it, so that its being there now is no difference. */
-static bool is_left_alone(struct ews_transition_result *out, const struct ews_shift *shift,
+static bool is_left_alone(struct ews_transition_result *out, const struct ews_transition_work *shift,
 			  const struct ews_change *change)
 {
 	if (change->to)
 		return false;
-	return ews_shift_must_stay(shift, change) || ews_shift_was_not_seen(shift, change->from) ||
+	return ews_transition_must_stay(shift, change) || ews_transition_was_not_seen(shift, change->from) ||
 	       stays_ignored(out, shift, change->path);
 }
 
 /* What somebody mounted in the directory stays as it is, and nobody looked into it. */
-static void name_mounts(struct ews_transition_result *out, const struct ews_shift *shift,
+static void name_mounts(struct ews_transition_result *out, const struct ews_transition_work *shift,
 			const struct ews_content *after)
 {
 	const struct ews_skips *skips = &after->scan.skips;
 
 	for (size_t i = 0; i < skips->n; i++)
-		if (skips->items[i].reason == EWS_SKIP_MOUNTED && ews_shift_is_wanted(shift, skips->items[i].path) &&
+		if (skips->items[i].reason == EWS_SKIP_MOUNTED &&
+		    ews_transition_is_wanted(shift, skips->items[i].path) &&
 		    !ews_path_line_has(&out->errors, skips->items[i].path))
 			ews_path_line_add(&out->not_covered, skips->items[i].path, ews_skip_word(EWS_SKIP_MOUNTED));
 }
 
 /* Was it a git directory in the project, of which nothing is left? Its files are put back, it is not. */
-static bool is_gone(const struct ews_shift *shift, const struct ews_skip *then, const struct ews_skip *now)
+static bool is_gone(const struct ews_transition_work *shift, const struct ews_skip *then, const struct ews_skip *now)
 {
-	return !now && ews_shift_is_in_project(shift) && ews_skip_is_git_dir(then);
+	return !now && ews_transition_is_in_project(shift) && ews_skip_is_git_dir(then);
 }
 
-static void name_left_out(struct ews_transition_result *out, const struct ews_shift *shift,
+static void name_left_out(struct ews_transition_result *out, const struct ews_transition_work *shift,
 			  const struct ews_content *after)
 {
 	const struct ews_skips *skips = &shift->target.scan.skips;
@@ -166,7 +168,7 @@ static void name_left_out(struct ews_transition_result *out, const struct ews_sh
 		enum ews_skip_reason reason = skips->items[i].reason;
 		const struct ews_skip *now = ews_skips_covering(&after->scan.skips, path);
 
-		if (ews_skip_is_by_rule(reason) || !ews_shift_is_wanted(shift, path))
+		if (ews_skip_is_by_rule(reason) || !ews_transition_is_wanted(shift, path))
 			continue;
 		/* Where a submodule stands now is what matters: that nothing brings back. */
 		if (ews_skip_is_gits(reason) && now && ews_skip_is_gits(now->reason))
@@ -178,7 +180,7 @@ static void name_left_out(struct ews_transition_result *out, const struct ews_sh
 }
 
 /* Where those stood that have gone on, for whoever takes them back: that is for git to do, in each. */
-static void list_moved(struct ews_transition_result *out, const struct ews_shift *shift,
+static void list_moved(struct ews_transition_result *out, const struct ews_transition_work *shift,
 		       const struct ews_content *content)
 {
 	EWS_CLEANUP(strv) struct ews_strv moved = EWS_STRV_INIT;
@@ -191,13 +193,13 @@ static void list_moved(struct ews_transition_result *out, const struct ews_shift
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 
 		(void)ews_path_line_split(&path, line);
-		if (ews_shift_is_wanted(shift, path.ptr))
+		if (ews_transition_is_wanted(shift, path.ptr))
 			ews_strv_add(&out->moved, line);
 	}
 }
 
-void ews_shift_name_uncovered(struct ews_transition_result *out, const struct ews_shift *shift,
-			      const struct ews_content *content)
+void ews_transition_name_uncovered(struct ews_transition_result *out, const struct ews_transition_work *shift,
+				   const struct ews_content *content)
 {
 	name_left_out(out, shift, content);
 	name_mounts(out, shift, content);
@@ -206,20 +208,21 @@ void ews_shift_name_uncovered(struct ews_transition_result *out, const struct ew
 
 /* What of the wanted is not as it should be after all, and what is there and is no difference: that is left `alone`. */
 static void find_left(struct ews_changes *left, struct ews_strv *alone, struct ews_transition_result *out,
-		      struct ews_shift *shift, struct ews_content *after)
+		      struct ews_transition_work *shift, struct ews_content *after)
 {
 	size_t kept = 0;
 
-	ews_changes_between(left, &after->scan.entries, &shift->target.scan.entries, ews_shift_proven_equal(shift));
+	ews_changes_between(left, &after->scan.entries, &shift->target.scan.entries,
+			    ews_transition_proven_equal(shift));
 	/* Over many entries a hash takes longer than all else here. */
 	if (left->n)
 		ews_content_make_hash(after);
 	else
 		ews_content_take_hash(after, shift->target.hash);
 	for (size_t i = 0; i < left->n; i++) {
-		const struct ews_skip *mounted = ews_shift_mounted_at(after, left->items[i].path);
+		const struct ews_skip *mounted = ews_transition_mounted_at(after, left->items[i].path);
 
-		if (!ews_shift_is_wanted(shift, left->items[i].path))
+		if (!ews_transition_is_wanted(shift, left->items[i].path))
 			continue;
 		if (is_left_alone(out, shift, &left->items[i]))
 			ews_strv_add(alone, left->items[i].path);
@@ -231,14 +234,14 @@ static void find_left(struct ews_changes *left, struct ews_strv *alone, struct e
 	left->n = kept;
 	ews_strv_sort(alone);
 	/* By the same rule as before: what is not asked for and has another time is nothing to join. */
-	ews_shift_plan_names(left, shift, &after->scan.entries, shift->equal, fate_after);
+	ews_transition_plan_names(left, shift, &after->scan.entries, shift->equal, fate_after);
 }
 
 /*
  * What nobody asks any more once all is put: git's index as it was, which may be large, and, of many files, their list.
  * What a step of exact paths left where it was is asked of that list.
  */
-static void let_go_of_now(struct ews_shift *shift)
+static void let_go_of_now(struct ews_transition_work *shift)
 {
 	ews_buf_release(&shift->now.git.index);
 	if (shift->now.scan.entries.n > EWS_ENTRIES_MANY && !shift->step->is_exact) {
@@ -249,7 +252,7 @@ static void let_go_of_now(struct ews_shift *shift)
 }
 
 /* What is there after all, which `looked` may be: where nothing was done, it is what was there before. */
-static int look_after(struct ews_content **after, struct ews_content *looked, struct ews_shift *shift)
+static int look_after(struct ews_content **after, struct ews_content *looked, struct ews_transition_work *shift)
 {
 	const struct ews_content_opts opts = {
 		.partial = true,
@@ -269,14 +272,15 @@ static int look_after(struct ews_content **after, struct ews_content *looked, st
 }
 
 /* Did nothing have to be done, and is there nothing to say of what could not be? */
-static bool is_as_target(const struct ews_transition_result *out, const struct ews_shift *shift)
+static bool is_as_target(const struct ews_transition_result *out, const struct ews_transition_work *shift)
 {
 	return shift->is_untouched && out->is_verified && !out->restored.n && !out->deleted.n && !out->kept.n &&
 	       !out->lost_attrs.n && !out->not_covered.n && !out->expired.n && !out->since.n;
 }
 
 /* What was found, for the next look. It holds for the whole tree, though the proof may be about less. */
-static void remember(struct ews_content *after, const struct ews_transition_result *out, struct ews_shift *shift)
+static void remember(struct ews_content *after, const struct ews_transition_result *out,
+		     struct ews_transition_work *shift)
 {
 	const struct ews_snapshot *target = shift->opts->target;
 
@@ -292,7 +296,7 @@ static void remember(struct ews_content *after, const struct ews_transition_resu
 		(void)ews_content_save_cache(after, shift->repo, shift->session); /* it is no more than a cache */
 }
 
-int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
+int ews_transition_verify(struct ews_transition_result *out, struct ews_transition_work *shift)
 {
 	EWS_CLEANUP(content) struct ews_content looked = EWS_CONTENT_INIT;
 	EWS_CLEANUP(changes) struct ews_changes left = EWS_CHANGES_INIT;
@@ -301,7 +305,7 @@ int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
 	struct ews_content *after;
 	int rc = look_after(&after, &looked, shift);
 
-	if (rc == 0 && ews_shift_moves_git(shift))
+	if (rc == 0 && ews_transition_moves_git(shift))
 		rc = ews_session_tampered(&git, shift->session);
 	if (rc < 0)
 		return ews_error_wrap("cannot look whether all is back");
@@ -309,10 +313,10 @@ int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
 	for (size_t i = 0; i < left.n; i++)
 		if (!differs_in_lost_attrs_only(out, shift, &left.items[i]))
 			name_difference(out, shift, &left.items[i]);
-	if (ews_shift_moves_git(shift))
-		rc = ews_shift_compare_git(&git, shift, after);
-	if (rc >= 0 && ews_shift_moves_git(shift))
-		rc = ews_shift_branch_differs(shift);
+	if (ews_transition_moves_git(shift))
+		rc = ews_transition_compare_git(&git, shift, after);
+	if (rc >= 0 && ews_transition_moves_git(shift))
+		rc = ews_transition_branch_differs(shift);
 	if (rc < 0)
 		return ews_error_wrap("cannot look whether all is back");
 	if (rc > 0)
@@ -321,7 +325,7 @@ int ews_shift_verify(struct ews_transition_result *out, struct ews_shift *shift)
 		ews_strv_addf(&out->errors, "%s\tgit's own state differs", git.items[i]);
 	if (root_differs(out, shift, after))
 		ews_path_line_add(&out->errors, ".", "mode, owner or attributes differ");
-	ews_shift_name_uncovered(out, shift, after);
+	ews_transition_name_uncovered(out, shift, after);
 	out->is_verified = out->errors.n == 0;
 	remember(after, out, shift);
 	hash_wanted(out->current_hash, after, shift, &alone);

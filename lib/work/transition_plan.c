@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "work/shift.h"
+#include "work/transition_work.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -24,15 +24,15 @@
 
 #define FEW_PATHS 16
 
-bool ews_shift_is_in_project(const struct ews_shift *shift)
+bool ews_transition_is_in_project(const struct ews_transition_work *shift)
 {
 	return !shift->session || shift->session->method->is_project;
 }
 
 /* A workspace is back at its start, when nothing was left out. The project itself may always have had more. */
-static bool is_base_target(const struct ews_shift *shift)
+static bool is_base_target(const struct ews_transition_work *shift)
 {
-	return shift->opts->base && !ews_shift_is_in_project(shift) &&
+	return shift->opts->base && !ews_transition_is_in_project(shift) &&
 	       ews_oid_equal(&shift->opts->base->commit, &shift->opts->target->commit);
 }
 
@@ -41,7 +41,7 @@ static bool is_base_target(const struct ews_shift *shift)
  * workspace nothing was left out at its start, but that ignored files came along: whatever
  * else is in the way came later.
  */
-static bool was_left_out(const struct ews_shift *shift, const struct ews_skip *skip)
+static bool was_left_out(const struct ews_transition_work *shift, const struct ews_skip *skip)
 {
 	const struct ews_skip *then = ews_skips_covering(&shift->target.scan.skips, skip->path);
 
@@ -57,7 +57,7 @@ static bool was_left_out(const struct ews_shift *shift, const struct ews_skip *s
 		return true;
 	if (then && ews_skip_is_gits(then->reason) && ews_skip_is_gits(skip->reason))
 		return true;
-	return then && (ews_shift_is_in_project(shift) || then->reason == skip->reason);
+	return then && (ews_transition_is_in_project(shift) || then->reason == skip->reason);
 }
 
 /* Where the look was taken from a record the type is not known. */
@@ -69,7 +69,7 @@ static bool is_no_dir(const struct ews_skip *skip)
 }
 
 /* Does something of a project that nobody looks at stand where the target has a file, or a directory, or a file's directory? */
-static bool blocks_target(const struct ews_shift *shift, const struct ews_skip *skip)
+static bool blocks_target(const struct ews_transition_work *shift, const struct ews_skip *skip)
 {
 	const struct ews_entries *list = &shift->target.scan.entries;
 	EWS_CLEANUP(free) char *at = ews_strdup(skip->path);
@@ -88,26 +88,26 @@ static bool blocks_target(const struct ews_shift *shift, const struct ews_skip *
 }
 
 /* Is the target a state of this workspace? No other, nor a commit, could know what came along here. */
-static bool is_of_this_session(const struct ews_shift *shift)
+static bool is_of_this_session(const struct ews_transition_work *shift)
 {
 	return shift->session && !strcmp(shift->opts->target->session, shift->session->state.id);
 }
 
 /* It came along at the start, was gone when the target was taken, and is back. */
-static bool is_back_since(const struct ews_shift *shift, const char *path)
+static bool is_back_since(const struct ews_transition_work *shift, const char *path)
 {
 	return is_of_this_session(shift) && !is_base_target(shift) &&
 	       !ews_skips_covering(&shift->target.scan.skips, path) &&
 	       !ews_entries_find(&shift->target.scan.entries, path);
 }
 
-static bool goes_away(const struct ews_shift *shift, const struct ews_skip *skip)
+static bool goes_away(const struct ews_transition_work *shift, const struct ews_skip *skip)
 {
 	if (skip->reason == EWS_SKIP_OWN || skip->reason == EWS_SKIP_MOUNTED ||
-	    !ews_shift_is_below_wanted(shift, skip->path))
+	    !ews_transition_is_below_wanted(shift, skip->path))
 		return false;
 	/* It lies in a directory that is meant alone, which may go, but not for what came into it. */
-	if (shift->step->is_exact && !ews_shift_is_wanted(shift, skip->path))
+	if (shift->step->is_exact && !ews_transition_is_wanted(shift, skip->path))
 		return blocks_target(shift, skip);
 	/* What nobody shall look at stays, and what came along at the start, but where the target's own has to be. */
 	if (skip->reason == EWS_SKIP_EXCLUDED)
@@ -136,20 +136,20 @@ static bool is_below_any(const struct ews_strv *sorted, const char *path)
 	return false;
 }
 
-bool ews_shift_is_away(const struct ews_shift *shift, const char *path)
+bool ews_transition_is_away(const struct ews_transition_work *shift, const char *path)
 {
 	return is_below_any(&shift->away, path);
 }
 
 /* Was what stands at `entry` there at the session's start, as one of the ignored files that came along? */
-static bool came_along(const struct ews_shift *shift, const struct ews_entry *entry)
+static bool came_along(const struct ews_transition_work *shift, const struct ews_entry *entry)
 {
 	const struct ews_entry *then = ews_entries_find(&shift->kept, entry->path);
 
 	return then && (then->type == EWS_ENTRY_DIR) == (entry->type == EWS_ENTRY_DIR);
 }
 
-bool ews_shift_was_not_seen(const struct ews_shift *shift, const struct ews_entry *entry)
+bool ews_transition_was_not_seen(const struct ews_transition_work *shift, const struct ews_entry *entry)
 {
 	const struct ews_skip *then = ews_skips_covering(&shift->target.scan.skips, entry->path);
 
@@ -158,7 +158,7 @@ bool ews_shift_was_not_seen(const struct ews_shift *shift, const struct ews_entr
 	return then;
 }
 
-bool ews_shift_has_own_repository(const struct ews_shift *shift, int trash_fd, const char *name)
+bool ews_transition_has_own_repository(const struct ews_transition_work *shift, int trash_fd, const char *name)
 {
 	struct stat st;
 
@@ -166,7 +166,7 @@ bool ews_shift_has_own_repository(const struct ews_shift *shift, int trash_fd, c
 	       fstatat(trash_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-bool ews_shift_brings_repository_back(const struct ews_shift *shift)
+bool ews_transition_brings_repository_back(const struct ews_transition_work *shift)
 {
 	const struct ews_step *step = shift->step;
 	bool is_due = shift->returning.n && ews_strv_sorted_has(&shift->returning, EWS_GITFILE);
@@ -177,8 +177,8 @@ bool ews_shift_brings_repository_back(const struct ews_shift *shift)
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 		const char *name;
 
-		found = ews_shift_split_moved(&path, &name, step->moved.items[i]) == 0 &&
-			!strcmp(path.ptr, EWS_GITFILE) && ews_shift_has_own_repository(shift, trash, name);
+		found = ews_transition_split_moved(&path, &name, step->moved.items[i]) == 0 &&
+			!strcmp(path.ptr, EWS_GITFILE) && ews_transition_has_own_repository(shift, trash, name);
 	}
 	ews_error_clear();
 	return found;
@@ -188,16 +188,16 @@ bool ews_shift_brings_repository_back(const struct ews_shift *shift)
  * A ".git" that is not the file that we wrote is kept like all that is in the way, whatever it is; ours as well, where the one of
  * before comes back.
  */
-static void plan_gitfile(struct ews_shift *shift, const struct ews_strv *tampered, int root_fd)
+static void plan_gitfile(struct ews_transition_work *shift, const struct ews_strv *tampered, int root_fd)
 {
 	struct stat st;
 
-	if ((ews_strv_has(tampered, EWS_GITFILE) || ews_shift_brings_repository_back(shift)) &&
+	if ((ews_strv_has(tampered, EWS_GITFILE) || ews_transition_brings_repository_back(shift)) &&
 	    fstatat(root_fd, EWS_GITFILE, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		ews_strv_add(&shift->away, EWS_GITFILE);
 }
 
-static void plan_away(struct ews_shift *shift)
+static void plan_away(struct ews_transition_work *shift)
 {
 	const struct ews_skips *skips = &shift->now.scan.skips;
 
@@ -207,7 +207,7 @@ static void plan_away(struct ews_shift *shift)
 	ews_strv_sort(&shift->away);
 }
 
-int ews_shift_split_moved(struct ews_buf *path, const char **name, const char *line)
+int ews_transition_split_moved(struct ews_buf *path, const char **name, const char *line)
 {
 	const char *tab = strrchr(line, '\t');
 	int rc;
@@ -222,13 +222,13 @@ int ews_shift_split_moved(struct ews_buf *path, const char **name, const char *l
 }
 
 /* The paths that what an earlier move took comes back to. */
-static void find_returning(struct ews_shift *shift)
+static void find_returning(struct ews_transition_work *shift)
 {
 	for (size_t i = 0; i < shift->step->moved.n && !shift->step->is_emptied; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 		const char *name;
 
-		if (ews_shift_split_moved(&path, &name, shift->step->moved.items[i]) < 0)
+		if (ews_transition_split_moved(&path, &name, shift->step->moved.items[i]) < 0)
 			ews_error_clear(); /* move_back() says it */
 		else
 			ews_strv_add(&shift->returning, path.ptr);
@@ -238,47 +238,47 @@ static void find_returning(struct ews_shift *shift)
 }
 
 /* Does what an earlier move took come back to this path, or to one above it? Then it is not made anew. */
-static bool comes_back(const struct ews_shift *shift, const char *path)
+static bool comes_back(const struct ews_transition_work *shift, const char *path)
 {
 	return is_below_any(&shift->returning, path);
 }
 
 /* Does the directory `path` hold something that was left out and stays? Then it stays, too. */
-static bool holds_left_out(const struct ews_shift *shift, const char *path)
+static bool holds_left_out(const struct ews_transition_work *shift, const char *path)
 {
 	const struct ews_skips *skips = &shift->now.scan.skips;
 	/* what it holds stands right behind it */
 	size_t at = ews_path_find_first(skips->items, sizeof(*skips->items), skips->n, path);
 
 	for (; at < skips->n && ews_path_is_inside(skips->items[at].path, path); at++)
-		if (!ews_shift_is_away(shift, skips->items[at].path))
+		if (!ews_transition_is_away(shift, skips->items[at].path))
 			return true;
 	return false;
 }
 
 /* Where single paths are meant: does the directory `path` hold something that is none of them? */
-static bool holds_unwanted(const struct ews_shift *shift, const char *path)
+static bool holds_unwanted(const struct ews_transition_work *shift, const char *path)
 {
 	const struct ews_entries *now = &shift->now.scan.entries;
 	const struct ews_entry *dir = shift->step->is_exact ? ews_entries_find(now, path) : NULL;
 
 	for (const struct ews_entry *e = dir ? dir + 1 : now->items + now->n;
 	     e < now->items + now->n && ews_path_is_inside(e->path, path); e++)
-		if (!ews_shift_is_wanted(shift, e->path) && !ews_shift_is_away(shift, e->path))
+		if (!ews_transition_is_wanted(shift, e->path) && !ews_transition_is_away(shift, e->path))
 			return true;
 	return false;
 }
 
-bool ews_shift_must_stay(const struct ews_shift *shift, const struct ews_change *change)
+bool ews_transition_must_stay(const struct ews_transition_work *shift, const struct ews_change *change)
 {
 	bool is_dir = change->from && ews_entry_is_dir(change->from);
 
-	if (change->to || !is_dir || ews_shift_is_away(shift, change->path))
+	if (change->to || !is_dir || ews_transition_is_away(shift, change->path))
 		return false;
 	return holds_left_out(shift, change->path) || holds_unwanted(shift, change->path);
 }
 
-const struct ews_skip *ews_shift_mounted_at(const struct ews_content *content, const char *path)
+const struct ews_skip *ews_transition_mounted_at(const struct ews_content *content, const char *path)
 {
 	const struct ews_skip *skip = ews_skips_covering(&content->scan.skips, path);
 
@@ -289,7 +289,7 @@ const struct ews_skip *ews_shift_mounted_at(const struct ews_content *content, c
  * Only what the options name, and nothing that the target did not look at. Of what is renamed away
  * nothing is left to be removed; what the target has in its place is made anew.
  */
-static void limit_changes(struct ews_shift *shift)
+static void limit_changes(struct ews_transition_work *shift)
 {
 	size_t kept = 0;
 
@@ -297,18 +297,19 @@ static void limit_changes(struct ews_shift *shift)
 		struct ews_change *change = &shift->changes.items[i];
 		bool is_back = comes_back(shift, change->path);
 		bool was_skipped = !change->to && (!is_back || is_base_target(shift)) &&
-				   ews_shift_was_not_seen(shift, change->from);
-		bool stays = ews_shift_must_stay(shift, change);
+				   ews_transition_was_not_seen(shift, change->from);
+		bool stays = ews_transition_must_stay(shift, change);
 
-		if (ews_shift_is_away(shift, change->path))
+		if (ews_transition_is_away(shift, change->path))
 			change->from = NULL;
 		if (is_back)
 			change->to = NULL;
 
 		/* What lies there is another's, and what should lie there is beneath it. */
-		if (ews_shift_mounted_at(&shift->now, change->path))
+		if (ews_transition_mounted_at(&shift->now, change->path))
 			continue;
-		if (ews_shift_is_wanted(shift, change->path) && !was_skipped && !stays && (change->from || change->to))
+		if (ews_transition_is_wanted(shift, change->path) && !was_skipped && !stays &&
+		    (change->from || change->to))
 			shift->changes.items[kept++] = *change;
 	}
 	shift->changes.n = kept;
@@ -316,22 +317,22 @@ static void limit_changes(struct ews_shift *shift)
 
 static enum ews_hardlink_fate fate_before(void *payload, const char *path)
 {
-	const struct ews_shift *shift = payload;
+	const struct ews_transition_work *shift = payload;
 
-	if (ews_shift_is_away(shift, path))
+	if (ews_transition_is_away(shift, path))
 		return EWS_HARDLINK_LEAVES;
-	return ews_shift_is_wanted(shift, path) ? EWS_HARDLINK_FREE : EWS_HARDLINK_STAYS;
+	return ews_transition_is_wanted(shift, path) ? EWS_HARDLINK_FREE : EWS_HARDLINK_STAYS;
 }
 
 /* Was the target a state of this very directory, so that it tells which of its files had no names elsewhere? */
-static bool is_own_target(const struct ews_shift *shift)
+static bool is_own_target(const struct ews_transition_work *shift)
 {
 	return shift->session && (!shift->session->method->is_project ||
 				  !strcmp(shift->opts->target->session, shift->session->state.id));
 }
 
-void ews_shift_plan_names(struct ews_changes *changes, struct ews_shift *shift, const struct ews_entries *now,
-			  ews_entry_equal_fn equal, ews_hardlink_fate_fn fate)
+void ews_transition_plan_names(struct ews_changes *changes, struct ews_transition_work *shift,
+			       const struct ews_entries *now, ews_entry_equal_fn equal, ews_hardlink_fate_fn fate)
 {
 	const struct ews_hardlink_opts opts = { .now = now,
 						.want = &shift->target.scan.entries,
@@ -343,12 +344,12 @@ void ews_shift_plan_names(struct ews_changes *changes, struct ews_shift *shift, 
 	ews_hardlinks_plan(changes, &opts);
 }
 
-ews_entry_equal_fn ews_shift_proven_equal(const struct ews_shift *shift)
+ews_entry_equal_fn ews_transition_proven_equal(const struct ews_transition_work *shift)
 {
 	return shift->step->with_owners ? ews_entry_equal_with_owner : ews_entry_equal;
 }
 
-static void add_equal(struct ews_shift *shift, const struct ews_entry *from, const struct ews_entry *to)
+static void add_equal(struct ews_transition_work *shift, const struct ews_entry *from, const struct ews_entry *to)
 {
 	if (!from || !to || !shift->equal(from, to))
 		return;
@@ -357,14 +358,14 @@ static void add_equal(struct ews_shift *shift, const struct ews_entry *from, con
 }
 
 /* What an earlier move took comes back to its place, though something that is equal stands there now. */
-static void free_places(struct ews_shift *shift)
+static void free_places(struct ews_transition_work *shift)
 {
 	for (size_t i = 0; i < shift->step->moved.n && !shift->step->is_emptied; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 		const struct ews_entry *from;
 		const char *name;
 
-		if (ews_shift_split_moved(&path, &name, shift->step->moved.items[i]) < 0) {
+		if (ews_transition_split_moved(&path, &name, shift->step->moved.items[i]) < 0) {
 			ews_error_clear(); /* move_back() says it */
 			continue;
 		}
@@ -378,14 +379,14 @@ static void free_places(struct ews_shift *shift)
  * What moves away whole leaves its place empty, also where the target has the same there: a submodule that was not checked out at
  * the start, say, and is by now. It is made anew.
  */
-static void fill_places(struct ews_shift *shift)
+static void fill_places(struct ews_transition_work *shift)
 {
 	for (size_t i = 0; i < shift->away.n; i++)
 		add_equal(shift, ews_entries_find(&shift->now.scan.entries, shift->away.items[i]),
 			  ews_entries_find(&shift->target.scan.entries, shift->away.items[i]));
 }
 
-void ews_shift_find_changes(struct ews_shift *shift)
+void ews_transition_find_changes(struct ews_transition_work *shift)
 {
 	size_t n;
 
@@ -400,14 +401,14 @@ void ews_shift_find_changes(struct ews_shift *shift)
 	if (shift->changes.n > n)
 		ews_changes_sort(&shift->changes);
 	limit_changes(shift);
-	ews_shift_plan_names(&shift->changes, shift, &shift->now.scan.entries, shift->equal, fate_before);
+	ews_transition_plan_names(&shift->changes, shift, &shift->now.scan.entries, shift->equal, fate_before);
 }
 
 /*
  * What of the ignored files that the target knew of is gone. A project's products are
  * not ours to look after, so there all that is rewritten is new.
  */
-static void find_missing(struct ews_transition_result *out, struct ews_shift *shift)
+static void find_missing(struct ews_transition_result *out, struct ews_transition_work *shift)
 {
 	const struct ews_skips *skips = &shift->target.scan.skips;
 
@@ -426,7 +427,8 @@ static void find_missing(struct ews_transition_result *out, struct ews_shift *sh
 }
 
 /* How many of `paths`, from `at` on, came along with the same whole path as the first? It is put into `top`. */
-static size_t count_below(const char **top, const struct ews_shift *shift, const struct ews_strv *paths, size_t at)
+static size_t count_below(const char **top, const struct ews_transition_work *shift, const struct ews_strv *paths,
+			  size_t at)
 {
 	const struct ews_skip *skip = ews_skips_covering(&shift->target.scan.skips, paths->items[at]);
 	size_t n = 1;
@@ -438,14 +440,14 @@ static size_t count_below(const char **top, const struct ews_shift *shift, const
 }
 
 /* A few are named one by one; of a whole build that ran anew the directory is enough. */
-static void name_ignored(struct ews_transition_result *out, const struct ews_shift *shift,
+static void name_ignored(struct ews_transition_result *out, const struct ews_transition_work *shift,
 			 const struct ews_strv *paths, const char *what)
 {
 	for (size_t i = 0, n; i < paths->n; i += n) {
 		const char *top = paths->items[i];
 
 		n = paths->n > FEW_PATHS ? count_below(&top, shift, paths, i) : 1;
-		if (!ews_shift_is_wanted(shift, paths->items[i]))
+		if (!ews_transition_is_wanted(shift, paths->items[i]))
 			continue;
 		if (n > 1)
 			ews_path_line_addf(&out->not_covered, top, "ignored, %zu paths of it: %s", n, what);
@@ -455,7 +457,7 @@ static void name_ignored(struct ews_transition_result *out, const struct ews_shi
 }
 
 /* Any of what came along may have been built anew. */
-static void name_unknown(struct ews_transition_result *out, struct ews_shift *shift)
+static void name_unknown(struct ews_transition_result *out, struct ews_transition_work *shift)
 {
 	const struct ews_skips *skips = &shift->target.scan.skips;
 	EWS_CLEANUP(strv) struct ews_strv present = EWS_STRV_INIT;
@@ -471,7 +473,7 @@ static void name_unknown(struct ews_transition_result *out, struct ews_shift *sh
  * Of the ignored files that came along what is gone or was written since the start is named. Something was built then,
  * of files that are about to change.
  */
-static void name_lost(struct ews_transition_result *out, struct ews_shift *shift)
+static void name_lost(struct ews_transition_result *out, struct ews_transition_work *shift)
 {
 	const struct ews_ignored_changes *changes = &shift->ignored;
 
@@ -481,7 +483,7 @@ static void name_lost(struct ews_transition_result *out, struct ews_shift *shift
 		shift->is_fresh = true;
 	/* What came later and stays may be another product than the target's. */
 	for (size_t i = 0; i < changes->newer.n; i++)
-		if (!ews_shift_is_away(shift, changes->newer.items[i]))
+		if (!ews_transition_is_away(shift, changes->newer.items[i]))
 			shift->is_fresh = true;
 	/* Another state may have had them so. */
 	if (!is_base_target(shift))
@@ -514,7 +516,7 @@ static void join_known(struct ews_content *known, const struct ews_content *more
  * What the target was made of is looked at once more, also where target and base have none of it, as what was deleted and is ignored
  * by now. No ref may hold its contents.
  */
-static void join_seen(struct ews_shift *shift)
+static void join_seen(struct ews_transition_work *shift)
 {
 	const struct ews_content *seen = shift->opts->seen;
 	EWS_CLEANUP(content) struct ews_content wanted = EWS_CONTENT_INIT;
@@ -549,12 +551,12 @@ static void add_closed(struct ews_strv *out, const struct ews_entries *list)
  * What was taken elsewhere, of the project or in another session, is of that place: a workspace whose HEAD is on the project's
  * branch would move that with each commit.
  */
-static int settle_place(struct ews_shift *shift)
+static int settle_place(struct ews_transition_work *shift)
 {
 	const struct ews_snapshot *target = shift->opts->target;
 	const struct ews_oid *head = &target->head;
 
-	if (!ews_shift_moves_git(shift) || ews_shift_is_in_project(shift) ||
+	if (!ews_transition_moves_git(shift) || ews_transition_is_in_project(shift) ||
 	    !strcmp(target->session, shift->session->state.id))
 		return 0;
 	/* It was on a branch yet to be born, or damaged: here HEAD stands where it did at the start. */
@@ -564,7 +566,7 @@ static int settle_place(struct ews_shift *shift)
 }
 
 /* What is wanted, and all that is known to be kept. */
-static int read_targets(struct ews_shift *shift)
+static int read_targets(struct ews_transition_work *shift)
 {
 	int rc = 0;
 
@@ -581,7 +583,7 @@ static int read_targets(struct ews_shift *shift)
 	join_known(&shift->joined, &shift->target);
 	join_known(&shift->joined, &shift->left);
 	join_seen(shift);
-	if (ews_shift_is_in_project(shift)) {
+	if (ews_transition_is_in_project(shift)) {
 		add_closed(&shift->ours, &shift->target.scan.entries);
 		add_closed(&shift->ours, &shift->left.scan.entries);
 		ews_strv_unique(&shift->ours);
@@ -589,7 +591,7 @@ static int read_targets(struct ews_shift *shift)
 	return 0;
 }
 
-static int read_kept(struct ews_shift *shift)
+static int read_kept(struct ews_transition_work *shift)
 {
 	int rc = ews_ignored_read(&shift->kept, shift->session);
 
@@ -604,7 +606,7 @@ static int read_kept(struct ews_shift *shift)
 }
 
 /* What stays as it is where nothing is asked for but the base, whole, by a step that does no more. */
-static bool can_settle(const struct ews_shift *shift)
+static bool can_settle(const struct ews_transition_work *shift)
 {
 	const struct ews_transition_opts *opts = shift->opts;
 	const struct ews_step *step = shift->step;
@@ -619,7 +621,7 @@ static bool can_settle(const struct ews_shift *shift)
 }
 
 /* Is all that there is known to be as the target? Else that is read. */
-static int settle(struct ews_shift *shift, struct ews_snapshot_reading *reading)
+static int settle(struct ews_transition_work *shift, struct ews_snapshot_reading *reading)
 {
 	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;
 	int rc = 0;
@@ -630,7 +632,7 @@ static int settle(struct ews_shift *shift, struct ews_snapshot_reading *reading)
 	if (!shift->repo->is_plain) {
 		rc = ews_session_tampered(&differences, shift->session);
 		if (rc >= 0)
-			rc = ews_shift_adopt(shift, &differences);
+			rc = ews_transition_adopt(shift, &differences);
 	}
 	if (rc < 0)
 		return rc;
@@ -650,7 +652,7 @@ static void name_config(struct ews_transition_result *out, int root_fd)
 	out->kept_bytes += (uint64_t)st.st_size;
 }
 
-int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, int root_fd)
+int ews_transition_plan(struct ews_transition_result *out, struct ews_transition_work *shift, int root_fd)
 {
 	struct ews_content_opts opts = { .partial = true,
 					 .index_may_wait = true,
@@ -686,47 +688,47 @@ int ews_shift_plan(struct ews_transition_result *out, struct ews_shift *shift, i
 		rc = settle(shift, &reading);
 	if (rc < 0 || shift->is_settled)
 		return rc;
-	ews_shift_limit(shift, root_fd);
+	ews_transition_limit(shift, root_fd);
 	if (shift->step->with_owners)
 		rc = ews_content_need_owners(&shift->target, shift->opts->target->id);
 	if (rc == 0 && shift->kept.n)
 		rc = ews_ignored_compare(&shift->ignored, &shift->kept, &shift->now, shift->session);
 	if (rc == 0)
-		rc = ews_shift_refuse_locked(shift);
+		rc = ews_transition_refuse_locked(shift);
 	if (rc < 0)
 		return rc;
-	if (ews_shift_moves_git(shift)) {
-		rc = ews_shift_plan_left(out, shift);
+	if (ews_transition_moves_git(shift)) {
+		rc = ews_transition_plan_left(out, shift);
 		if (rc < 0)
 			return rc;
-		if (ews_shift_is_in_project(shift))
+		if (ews_transition_is_in_project(shift))
 			ews_gitstate_keep_worktree(&shift->target.git, &shift->now.git, shift->repo->git_fd, root_fd);
-		rc = ews_shift_compare_git(&differences, shift, &shift->now);
+		rc = ews_transition_compare_git(&differences, shift, &shift->now);
 		if (rc == 0)
-			rc = ews_shift_branch_differs(shift);
+			rc = ews_transition_branch_differs(shift);
 		if (rc < 0)
 			return rc;
 		if (rc > 0)
 			ews_strv_add(&differences, "branch");
 		rc = ews_session_tampered(&differences, shift->session);
 		if (rc >= 0)
-			rc = ews_shift_adopt(shift, &differences);
+			rc = ews_transition_adopt(shift, &differences);
 		if (rc < 0)
 			return rc;
 		plan_gitfile(shift, &differences, root_fd);
 		if (ews_strv_has(&differences, EWS_METHOD_CONFIG))
 			name_config(out, root_fd);
 	}
-	shift->has_git_change = differences.n > 0 || ews_shift_differs_in_root(shift, &shift->now) ||
-				ews_shift_differs_in_root_xattrs(shift, &shift->now) ||
-				ews_shift_differs_in_root_owner(shift, &shift->now);
+	shift->has_git_change = differences.n > 0 || ews_transition_differs_in_root(shift, &shift->now) ||
+				ews_transition_differs_in_root_xattrs(shift, &shift->now) ||
+				ews_transition_differs_in_root_owner(shift, &shift->now);
 	plan_away(shift);
 	find_missing(out, shift);
 	name_lost(out, shift);
 	return rc < 0 ? rc : 0;
 }
 
-void ews_shift_list_changes(struct ews_transition_result *out, const struct ews_shift *shift)
+void ews_transition_list_changes(struct ews_transition_result *out, const struct ews_transition_work *shift)
 {
 	for (size_t i = 0; i < shift->changes.n; i++) {
 		const struct ews_change *change = &shift->changes.items[i];
@@ -741,7 +743,7 @@ void ews_shift_list_changes(struct ews_transition_result *out, const struct ews_
 	}
 }
 
-void ews_shift_spare_shared_files(struct ews_shift *shift)
+void ews_transition_spare_shared_files(struct ews_transition_work *shift)
 {
 	size_t kept = 0, n_away = shift->away.n;
 

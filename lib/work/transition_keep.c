@@ -1,5 +1,5 @@
 /*
- * Shifts: what is about to go is in the store for certain.
+ * Transitions: what is about to go is in the store for certain.
  *
  * A scan takes what a snapshot has for kept, unread: a ref holds it. But a power failure leaves objects empty, cut short or full of zeros
  * that were not synced, as another tool's may be, and such a one would be all that is left of a file that stands there whole. So
@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "store/batch.h"
 #include "store/scan_open.h"
-#include "work/shift.h"
+#include "work/transition_work.h"
 
 static int add_file(struct ews_oid *out, struct ews_batch *batch, int dir_fd, const char *name)
 {
@@ -54,14 +54,14 @@ static int keep_anew(struct ews_batch *batch, int root_fd, const struct ews_entr
 }
 
 /* What was read a moment ago is with the batch. */
-static bool is_kept(const struct ews_shift *shift, const struct ews_oid *oid)
+static bool is_kept(const struct ews_transition_work *shift, const struct ews_oid *oid)
 {
 	struct ews_odb *odb = shift->repo->odb;
 
 	return ews_batch_has(shift->batch, oid) || (ews_odb_has(odb, oid) && ews_odb_is_sound(odb, oid));
 }
 
-int ews_shift_keep_lost(struct ews_shift *shift, int root_fd)
+int ews_transition_keep_lost(struct ews_transition_work *shift, int root_fd)
 {
 	int rc = 0;
 

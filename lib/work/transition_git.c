@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "work/shift.h"
+#include "work/transition_work.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -23,17 +23,17 @@
 #include "work/transition.h"
 
 /* Is it about the workspace as a whole, not some paths of it? */
-static bool moves_root(const struct ews_shift *shift)
+static bool moves_root(const struct ews_transition_work *shift)
 {
 	return shift->session && !shift->opts->only && shift->target.has_git;
 }
 
-bool ews_shift_stages(const struct ews_shift *shift)
+bool ews_transition_stages(const struct ews_transition_work *shift)
 {
 	return shift->step->with_index && !shift->session;
 }
 
-bool ews_shift_moves_git(const struct ews_shift *shift)
+bool ews_transition_moves_git(const struct ews_transition_work *shift)
 {
 	return moves_root(shift) && !shift->repo->is_plain;
 }
@@ -56,7 +56,8 @@ static bool is_no_index(void *payload, const char *name)
 	return strcmp(name, "index") != 0;
 }
 
-int ews_shift_compare_git(struct ews_strv *out, const struct ews_shift *shift, struct ews_content *content)
+int ews_transition_compare_git(struct ews_strv *out, const struct ews_transition_work *shift,
+			       struct ews_content *content)
 {
 	const struct ews_gitstate *wanted = &shift->target.git;
 	int rc = ews_content_compare_git(out, content, shift->session, wanted);
@@ -67,7 +68,7 @@ int ews_shift_compare_git(struct ews_strv *out, const struct ews_shift *shift, s
 	return rc;
 }
 
-bool ews_shift_differs_in_root_owner(const struct ews_shift *shift, const struct ews_content *content)
+bool ews_transition_differs_in_root_owner(const struct ews_transition_work *shift, const struct ews_content *content)
 {
 	const struct ews_content *target = &shift->target;
 
@@ -75,24 +76,24 @@ bool ews_shift_differs_in_root_owner(const struct ews_shift *shift, const struct
 	       (content->root_uid != target->root_uid || content->root_gid != target->root_gid);
 }
 
-bool ews_shift_differs_in_root(const struct ews_shift *shift, const struct ews_content *content)
+bool ews_transition_differs_in_root(const struct ews_transition_work *shift, const struct ews_content *content)
 {
 	return moves_root(shift) && ews_content_root_mode_differs(content, &shift->target);
 }
 
-bool ews_shift_differs_in_root_xattrs(const struct ews_shift *shift, const struct ews_content *content)
+bool ews_transition_differs_in_root_xattrs(const struct ews_transition_work *shift, const struct ews_content *content)
 {
 	return moves_root(shift) && ews_content_root_xattrs_differ(content, &shift->target);
 }
 
-int ews_shift_refuse_locked(const struct ews_shift *shift)
+int ews_transition_refuse_locked(const struct ews_transition_work *shift)
 {
-	bool moves = ews_shift_moves_git(shift) && ews_shift_is_in_project(shift);
+	bool moves = ews_transition_moves_git(shift) && ews_transition_is_in_project(shift);
 
-	return ews_shift_stages(shift) || moves ? ews_stage_refuse_locked(shift->repo) : 0;
+	return ews_transition_stages(shift) || moves ? ews_stage_refuse_locked(shift->repo) : 0;
 }
 
-int ews_shift_adopt(struct ews_shift *shift, struct ews_strv *differences)
+int ews_transition_adopt(struct ews_transition_work *shift, struct ews_strv *differences)
 {
 	int rc = ews_history_adopt(shift->session, NULL, &shift->now.git);
 
@@ -105,7 +106,7 @@ int ews_shift_adopt(struct ews_shift *shift, struct ews_strv *differences)
 }
 
 /* Where what was under way is kept that the step put away when it turned this way, or the other. The caller frees it. */
-static char *kept_name(const struct ews_shift *shift, bool other)
+static char *kept_name(const struct ews_transition_work *shift, bool other)
 {
 	bool undoing = shift->step->state == EWS_STEP_UNDOING;
 
@@ -116,7 +117,7 @@ static char *kept_name(const struct ews_shift *shift, bool other)
  * Open what an earlier move of the step put away, mostly nothing (`*out` -1), and list the names that come back. What has a
  * number was begun when the step had been killed, and stays in trash.
  */
-static int open_put_away(int *out, struct ews_strv *names, const struct ews_shift *shift)
+static int open_put_away(int *out, struct ews_strv *names, const struct ews_transition_work *shift)
 {
 	EWS_CLEANUP(free) char *name = kept_name(shift, true);
 	EWS_CLEANUP(dir_names) struct ews_dir_names all = EWS_DIR_NAMES_INIT;
@@ -134,7 +135,7 @@ static int open_put_away(int *out, struct ews_strv *names, const struct ews_shif
 }
 
 /* Is another commit being picked or reverted, or does either begin or end? */
-static bool moves_pick(const struct ews_shift *shift)
+static bool moves_pick(const struct ews_transition_work *shift)
 {
 	static const char *const names[] = { "CHERRY_PICK_HEAD", "REVERT_HEAD" };
 	bool moves = false;
@@ -152,7 +153,7 @@ static bool moves_pick(const struct ews_shift *shift)
  * Does what is there of that name stay? In place whatever it is, but for a sequencer that is at another commit than the one that
  * comes back: it would go on as though its own were done.
  */
-static bool stays(const struct ews_shift *shift, const struct ews_gitstate_file *was,
+static bool stays(const struct ews_transition_work *shift, const struct ews_gitstate_file *was,
 		  const struct ews_gitstate_file *is)
 {
 	if (!is || ews_gitstate_is_same_left(was, is))
@@ -160,7 +161,7 @@ static bool stays(const struct ews_shift *shift, const struct ews_gitstate_file 
 	return shift->session->method->is_project && (strcmp(was->name, "sequencer") != 0 || !moves_pick(shift));
 }
 
-int ews_shift_plan_left(struct ews_transition_result *out, struct ews_shift *shift)
+int ews_transition_plan_left(struct ews_transition_result *out, struct ews_transition_work *shift)
 {
 	struct ews_gitstate *target = &shift->target.git;
 	EWS_CLEANUP(strv) struct ews_strv away = EWS_STRV_INIT;
@@ -192,23 +193,24 @@ int ews_shift_plan_left(struct ews_transition_result *out, struct ews_shift *shi
 	return rc;
 }
 
-size_t ews_shift_name_strange(struct ews_transition_result *out, const struct ews_shift *shift, int admin_fd)
+size_t ews_transition_name_strange(struct ews_transition_result *out, const struct ews_transition_work *shift,
+				   int admin_fd)
 {
 	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
 
-	if (ews_shift_moves_git(shift))
+	if (ews_transition_moves_git(shift))
 		ews_gitstate_list_strange(&names, &shift->target.git, &shift->now.git);
 	for (size_t i = 0; i < names.n; i++) {
 		ews_strv_addf(&out->kept, "%s\tof git, %s", names.items[i],
 			      ews_gitstate_why_left(ews_gitstate_left(&shift->now.git, names.items[i])));
 		if (admin_fd >= 0)
-			ews_shift_measure(out, admin_fd, names.items[i]);
+			ews_transition_measure(out, admin_fd, names.items[i]);
 	}
 	return names.n;
 }
 
 /* A rebase or the like that an earlier move took out of the entry goes on where it was. */
-static int bring_back(struct ews_shift *shift, int admin_fd)
+static int bring_back(struct ews_transition_work *shift, int admin_fd)
 {
 	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
 	EWS_CLEANUP(fd) int away = -1;
@@ -228,16 +230,16 @@ static int bring_back(struct ews_shift *shift, int admin_fd)
 }
 
 /* Mode, attributes and, where that is asked for, owner of the directory itself. */
-static int write_root(struct ews_transition_result *out, const struct ews_shift *shift, int root_fd)
+static int write_root(struct ews_transition_result *out, const struct ews_transition_work *shift, int root_fd)
 {
-	bool dresses = ews_shift_differs_in_root_xattrs(shift, &shift->now);
+	bool dresses = ews_transition_differs_in_root_xattrs(shift, &shift->now);
 	struct stat st;
 	int rc;
 
-	if (ews_shift_differs_in_root_owner(shift, &shift->now))
+	if (ews_transition_differs_in_root_owner(shift, &shift->now))
 		(void)fchown(root_fd, shift->target.root_uid, shift->target.root_gid); /* the proof says whose it is */
 	rc = dresses ? ews_content_write_root_xattrs(&out->lost_attrs, &shift->target, root_fd) : 0;
-	if (rc < 0 || (!dresses && !ews_shift_differs_in_root(shift, &shift->now)) || !shift->target.root_mode)
+	if (rc < 0 || (!dresses && !ews_transition_differs_in_root(shift, &shift->now)) || !shift->target.root_mode)
 		return rc;
 	/* It may belong to another user, and is as it was; or an access list that came or went has changed it. */
 	if (fstat(root_fd, &st) == 0 && (st.st_mode & 07777) == shift->target.root_mode)
@@ -247,7 +249,7 @@ static int write_root(struct ews_transition_result *out, const struct ews_shift 
 }
 
 /* Is the index that `admin_fd` has another than the one that was kept? Of one that git has refreshed nothing is lost. */
-static int index_changed_since(const struct ews_shift *shift, int admin_fd)
+static int index_changed_since(const struct ews_transition_work *shift, int admin_fd)
 {
 	const struct ews_gitstate *kept = shift->index_is_lent ? &shift->target.git : &shift->now.git;
 	EWS_CLEANUP(gitstate) struct ews_gitstate since = EWS_GITSTATE_INIT;
@@ -266,13 +268,13 @@ static int index_changed_since(const struct ews_shift *shift, int admin_fd)
  * Did somebody stage, commit or begin something since the present state was kept? Then git's state is his, as a file is that he
  * writes meanwhile. What can't be opened, or was put away, is made anew. Returns 1 or 0; below zero: nobody can tell.
  */
-static int has_changed_since(const struct ews_shift *shift)
+static int has_changed_since(const struct ews_transition_work *shift)
 {
 	EWS_CLEANUP(fd) int admin = ews_session_open_admin(shift->session);
 	EWS_CLEANUP(gitstate) struct ews_gitstate since = EWS_GITSTATE_INIT;
 	int rc;
 
-	if (admin < 0 || shift->lacks_objects || ews_shift_is_away(shift, EWS_GITFILE)) {
+	if (admin < 0 || shift->lacks_objects || ews_transition_is_away(shift, EWS_GITFILE)) {
 		ews_error_clear();
 		return 0;
 	}
@@ -282,10 +284,10 @@ static int has_changed_since(const struct ews_shift *shift)
 	if (!ews_gitstate_has_same_files(&shift->now.git, &since))
 		return 1;
 	rc = index_changed_since(shift, admin);
-	return rc != 0 ? rc : ews_shift_head_has_moved(shift);
+	return rc != 0 ? rc : ews_transition_head_has_moved(shift);
 }
 
-static int write_state(struct ews_transition_result *out, struct ews_shift *shift, int admin)
+static int write_state(struct ews_transition_result *out, struct ews_transition_work *shift, int admin)
 {
 	struct ews_session *session = shift->session;
 	EWS_CLEANUP(free) char *away = kept_name(shift, false);
@@ -294,7 +296,7 @@ static int write_state(struct ews_transition_result *out, struct ews_shift *shif
 	struct ews_place place = ews_session_place(session);
 	int rc;
 
-	if (ews_shift_name_strange(out, shift, admin)) {
+	if (ews_transition_name_strange(out, shift, admin)) {
 		keep = session->method->open_kept(&place, away, true);
 		if (keep < 0)
 			return keep;
@@ -303,17 +305,17 @@ static int write_state(struct ews_transition_result *out, struct ews_shift *shif
 	if (!session->method->owns_objects)
 		sharing = ews_odb_sharing(session->repo->odb);
 	rc = ews_gitstate_write(&shift->target.git, admin, keep, sharing);
-	return rc < 0 ? rc : ews_shift_restore_branches(shift);
+	return rc < 0 ? rc : ews_transition_restore_branches(shift);
 }
 
-int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shift, int root_fd)
+int ews_transition_write_git(struct ews_transition_result *out, struct ews_transition_work *shift, int root_fd)
 {
 	EWS_CLEANUP(fd) int admin = -1;
 	struct ews_place place;
 	int changed;
 	int rc = write_root(out, shift, root_fd);
 
-	if (rc < 0 || !ews_shift_moves_git(shift))
+	if (rc < 0 || !ews_transition_moves_git(shift))
 		return rc;
 	changed = has_changed_since(shift);
 	if (changed < 0)
@@ -331,7 +333,7 @@ int ews_shift_write_git(struct ews_transition_result *out, struct ews_shift *shi
 }
 
 /* Those of the wanted paths that an index may hold, on either side, and of them those that go; sorted. */
-static void list_staged(struct ews_strv *out, struct ews_strv *gone, const struct ews_shift *shift)
+static void list_staged(struct ews_strv *out, struct ews_strv *gone, const struct ews_transition_work *shift)
 {
 	for (const char *const *path = shift->only; path && *path; path++) {
 		const struct ews_entry *now = ews_entries_find(&shift->now.scan.entries, *path);
@@ -350,7 +352,7 @@ static void list_staged(struct ews_strv *out, struct ews_strv *gone, const struc
 }
 
 /* Is what the index is to have at the paths what it had before: before the step, or before the undo that is taken back? */
-static bool was_kept_staged(const struct ews_shift *shift)
+static bool was_kept_staged(const struct ews_transition_work *shift)
 {
 	enum ews_step_state state = shift->step->state;
 
@@ -360,16 +362,16 @@ static bool was_kept_staged(const struct ews_shift *shift)
 /* Is it a path that the project has not, now that it is as it was? */
 static bool is_gone(const void *payload, const char *path)
 {
-	const struct ews_shift *shift = payload;
+	const struct ews_transition_work *shift = payload;
 
-	return ews_shift_is_wanted(shift, path) && !ews_entries_find(&shift->target.scan.entries, path);
+	return ews_transition_is_wanted(shift, path) && !ews_entries_find(&shift->target.scan.entries, path);
 }
 
 /*
  * What a sparse checkout has not came into the project by the step, and git took it for part of the checkout: without the files it
  * would say that they were deleted. The index is its user's, though: where it can't be written all else is as it was.
  */
-static void leave_out_again(const struct ews_shift *shift)
+static void leave_out_again(const struct ews_transition_work *shift)
 {
 	enum ews_step_state state = shift->step->state;
 	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
@@ -382,12 +384,12 @@ static void leave_out_again(const struct ews_shift *shift)
 	(void)ews_error_restore(&saved);
 }
 
-int ews_shift_write_index(const struct ews_shift *shift)
+int ews_transition_write_index(const struct ews_transition_work *shift)
 {
 	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv gone = EWS_STRV_INIT;
 
-	if (!ews_shift_stages(shift)) {
+	if (!ews_transition_stages(shift)) {
 		leave_out_again(shift);
 		return 0;
 	}

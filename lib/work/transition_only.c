@@ -15,30 +15,30 @@
 
 #include "base/alloc.h"
 #include "base/path.h"
-#include "work/shift.h"
 #include "work/transition.h"
+#include "work/transition_work.h"
 
 static int cmp_paths(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static bool is_named(const struct ews_shift *shift, const char *path)
+static bool is_named(const struct ews_transition_work *shift, const char *path)
 {
 	return bsearch(&path, shift->only, shift->n_only, sizeof(path), cmp_paths);
 }
 
-bool ews_shift_is_wanted(const struct ews_shift *shift, const char *path)
+bool ews_transition_is_wanted(const struct ews_transition_work *shift, const char *path)
 {
 	return shift->step->is_exact ? is_named(shift, path) : ews_path_is_inside_any(path, shift->only);
 }
 
-bool ews_shift_is_below_wanted(const struct ews_shift *shift, const char *path)
+bool ews_transition_is_below_wanted(const struct ews_transition_work *shift, const char *path)
 {
 	EWS_CLEANUP(free) char *at = NULL;
 
 	if (!shift->step->is_exact)
-		return ews_shift_is_wanted(shift, path);
+		return ews_transition_is_wanted(shift, path);
 	at = ews_strdup(path);
 	while (!is_named(shift, at)) {
 		char *slash = strrchr(at, '/');
@@ -54,7 +54,7 @@ bool ews_shift_is_below_wanted(const struct ews_shift *shift, const char *path)
  * Is there no directory at `path`, and does it take one to bring back what the target has below? What is left out is looked at where it
  * stands, in `root_fd`.
  */
-static bool is_blocked(const struct ews_shift *shift, const char *path, int root_fd)
+static bool is_blocked(const struct ews_transition_work *shift, const char *path, int root_fd)
 {
 	const struct ews_entry *entry = ews_entries_find(&shift->now.scan.entries, path);
 	struct stat st;
@@ -71,7 +71,7 @@ static bool is_blocked(const struct ews_shift *shift, const char *path, int root
 }
 
 /* The directories that `path` lies in, from the first that is gone, or that something else stands in the place of. */
-static void add_blocked(struct ews_strv *to, const struct ews_shift *shift, const char *path, int root_fd)
+static void add_blocked(struct ews_strv *to, const struct ews_transition_work *shift, const char *path, int root_fd)
 {
 	EWS_CLEANUP(free) char *at = ews_strdup(path);
 	bool is_below = false;
@@ -99,7 +99,7 @@ static void add_inside(struct ews_strv *to, const void *items, size_t size, size
 	}
 }
 
-void ews_shift_limit(struct ews_shift *shift, int root_fd)
+void ews_transition_limit(struct ews_transition_work *shift, int root_fd)
 {
 	const char *const *only = shift->opts->only;
 	const struct ews_entries *then = &shift->target.scan.entries;

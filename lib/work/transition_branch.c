@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "work/shift.h"
+#include "work/transition_work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "work/transition.h"
 
 /* What the branch that HEAD is to be on led to then, where that was a symbolic ref; NULL: it was none, or nobody says so. */
-static const char *target_then(const struct ews_shift *shift, const char *name)
+static const char *target_then(const struct ews_transition_work *shift, const char *name)
 {
 	const char *then = shift->opts->target->branch;
 
@@ -27,7 +27,7 @@ static const char *target_then(const struct ews_shift *shift, const char *name)
 }
 
 /* Is what it led to then where it was? Then it has but to lead there again. */
-static bool can_lead_back(const struct ews_shift *shift, const char *name)
+static bool can_lead_back(const struct ews_transition_work *shift, const char *name)
 {
 	const char *then = target_then(shift, name);
 	EWS_CLEANUP(free) char *last = NULL;
@@ -49,9 +49,10 @@ static bool can_lead_back(const struct ews_shift *shift, const char *name)
  * where that is as it was. Older snapshots don't say.
  * What is broken, or leads in a circle, is never where it was: start refuses that, and nobody could make a commit.
  */
-static int find_moved_branch(char **branch, struct ews_oid *now, const struct ews_shift *shift)
+static int find_moved_branch(char **branch, struct ews_oid *now, const struct ews_transition_work *shift)
 {
-	EWS_CLEANUP(free) char *name = ews_shift_is_in_project(shift) ? ews_head_branch(&shift->target.git) : NULL;
+	EWS_CLEANUP(free)
+	char *name = ews_transition_is_in_project(shift) ? ews_head_branch(&shift->target.git) : NULL;
 	EWS_CLEANUP(free) char *last = NULL;
 	const char *then = shift->opts->target->branch;
 	bool leads_elsewhere, is_broken;
@@ -73,7 +74,7 @@ static int find_moved_branch(char **branch, struct ews_oid *now, const struct ew
 	return 1;
 }
 
-int ews_shift_branch_differs(const struct ews_shift *shift)
+int ews_transition_branch_differs(const struct ews_transition_work *shift)
 {
 	EWS_CLEANUP(free) char *branch = NULL;
 	struct ews_oid now;
@@ -82,7 +83,7 @@ int ews_shift_branch_differs(const struct ews_shift *shift)
 }
 
 /* Does the present HEAD lead to the branch? Then the snapshot of the present state says where that is. */
-static bool is_headed(const struct ews_shift *shift, const char *branch)
+static bool is_headed(const struct ews_transition_work *shift, const char *branch)
 {
 	EWS_CLEANUP(free) char *first = ews_head_branch(&shift->now.git);
 	EWS_CLEANUP(free) char *last = ews_head_last_ref(shift->repo, &shift->now.git);
@@ -91,7 +92,7 @@ static bool is_headed(const struct ews_shift *shift, const char *branch)
 }
 
 /* In words, another work tree that stands on a branch that HEAD has left; NULL: none does. The caller frees it. */
-static int find_other_tree(char **out, const struct ews_shift *shift, const char *branch)
+static int find_other_tree(char **out, const struct ews_transition_work *shift, const char *branch)
 {
 	*out = NULL;
 	return is_headed(shift, branch) ? 0 : ews_branch_other_tree(out, shift->repo, branch);
@@ -111,7 +112,7 @@ static void leave_branch(struct ews_step *step, char *branch)
 	ews_strv_filter(&step->branches_moving, is_of_another, branch);
 }
 
-static int refuse_other_tree(struct ews_transition_result *out, struct ews_shift *shift, char *branch)
+static int refuse_other_tree(struct ews_transition_result *out, struct ews_transition_work *shift, char *branch)
 {
 	EWS_CLEANUP(free) char *tree = NULL;
 	const struct ews_oid *head = &shift->opts->target->head;
@@ -132,13 +133,13 @@ static int refuse_other_tree(struct ews_transition_result *out, struct ews_shift
 	return EWS_ECONFLICT;
 }
 
-int ews_shift_refuse_blocked(struct ews_transition_result *out, struct ews_shift *shift)
+int ews_transition_refuse_blocked(struct ews_transition_result *out, struct ews_transition_work *shift)
 {
 	EWS_CLEANUP(free) char *branch = NULL;
 	EWS_CLEANUP(free) char *other = NULL;
 	EWS_CLEANUP(free) char *shown = NULL;
 	struct ews_oid now;
-	int rc = ews_shift_moves_git(shift) ? find_moved_branch(&branch, &now, shift) : 0;
+	int rc = ews_transition_moves_git(shift) ? find_moved_branch(&branch, &now, shift) : 0;
 
 	if (rc <= 0)
 		return rc;
@@ -215,8 +216,8 @@ static void plan_move(struct ews_transition_result *out, struct ews_step *step, 
  * Why must a branch that is at `now`, and was moved to `put` when the step turned before, not go back to where it was? NULL: it may.
  * The caller frees it.
  */
-static int find_why_stays(char **why, const struct ews_shift *shift, const char *branch, const struct ews_oid *now,
-			  const struct ews_oid *put)
+static int find_why_stays(char **why, const struct ews_transition_work *shift, const char *branch,
+			  const struct ews_oid *now, const struct ews_oid *put)
 {
 	EWS_CLEANUP(free) char *other = NULL;
 	int rc;
@@ -236,7 +237,7 @@ static int find_why_stays(char **why, const struct ews_shift *shift, const char 
 }
 
 /* A branch that the step moved when it turned before. Of one that was nowhere then there is nothing to bring back. */
-static int plan_move_back(struct ews_transition_result *out, const struct ews_shift *shift, char *branch,
+static int plan_move_back(struct ews_transition_result *out, const struct ews_transition_work *shift, char *branch,
 			  const struct ews_oid *was, const struct ews_oid *put)
 {
 	EWS_CLEANUP(free) char *why = NULL;
@@ -276,7 +277,7 @@ static void release_move(struct move *move)
 
 EWS_CLEANUP_DEFINE(move, struct move, release_move)
 
-static int look_at_move(struct move *out, const struct ews_shift *shift, const char *line)
+static int look_at_move(struct move *out, const struct ews_transition_work *shift, const char *line)
 {
 	int rc = read_move(&out->branch, &out->from, &out->to, line);
 
@@ -286,7 +287,7 @@ static int look_at_move(struct move *out, const struct ews_shift *shift, const c
 }
 
 /* What an earlier try did is to be told as well. */
-static int name_moved(struct ews_transition_result *out, const struct ews_shift *shift)
+static int name_moved(struct ews_transition_result *out, const struct ews_transition_work *shift)
 {
 	const struct ews_strv *moving = &shift->step->branches_moving;
 	int rc = 0;
@@ -302,7 +303,7 @@ static int name_moved(struct ews_transition_result *out, const struct ews_shift 
 }
 
 /* Did HEAD lead to the branch, at `now`, in the state that the step left? Then that state says where it was. */
-static bool is_as_left(const struct ews_shift *shift, const char *branch, const struct ews_oid *now)
+static bool is_as_left(const struct ews_transition_work *shift, const char *branch, const struct ews_oid *now)
 {
 	const struct ews_snapshot *left = shift->opts->left;
 
@@ -313,13 +314,13 @@ static bool is_as_left(const struct ews_shift *shift, const char *branch, const 
  * Does no state that undo knows say where the branch is? Since the step was killed HEAD may lead there because the try before
  * this one had put it there, or a person went there and committed.
  */
-static bool is_known_nowhere(const struct ews_shift *shift, const char *branch, const struct ews_oid *now)
+static bool is_known_nowhere(const struct ews_transition_work *shift, const char *branch, const struct ews_oid *now)
 {
 	return !is_headed(shift, branch) || (shift->opts->is_retry && !is_as_left(shift, branch, now));
 }
 
 /* The branch that HEAD is to be on, where that moves and HEAD has left it, or somebody moved it since the step was killed. */
-static int plan_left_branch(struct ews_transition_result *out, const struct ews_shift *shift)
+static int plan_left_branch(struct ews_transition_result *out, const struct ews_transition_work *shift)
 {
 	EWS_CLEANUP(free) char *branch = NULL;
 	struct ews_oid now;
@@ -332,9 +333,10 @@ static int plan_left_branch(struct ews_transition_result *out, const struct ews_
 }
 
 /* A symbolic branch that can't lead again where it led stays, or becomes, none: who wants it to is told how. */
-static void name_led(struct ews_transition_result *out, const struct ews_shift *shift)
+static void name_led(struct ews_transition_result *out, const struct ews_transition_work *shift)
 {
-	EWS_CLEANUP(free) char *name = ews_shift_is_in_project(shift) ? ews_head_branch(&shift->target.git) : NULL;
+	EWS_CLEANUP(free)
+	char *name = ews_transition_is_in_project(shift) ? ews_head_branch(&shift->target.git) : NULL;
 	const char *then = name ? target_then(shift, name) : NULL;
 	EWS_CLEANUP(free) char *shown = NULL;
 	EWS_CLEANUP(free) char *shown_then = NULL;
@@ -355,7 +357,7 @@ static void name_led(struct ews_transition_result *out, const struct ews_shift *
 }
 
 /* Is HEAD to be on the branch? Then that goes where the target says. */
-static bool is_to_be_headed(const struct ews_shift *shift, const char *branch)
+static bool is_to_be_headed(const struct ews_transition_work *shift, const char *branch)
 {
 	EWS_CLEANUP(free) char *first = ews_head_branch(&shift->target.git);
 	const char *last = shift->opts->target->branch;
@@ -363,12 +365,12 @@ static bool is_to_be_headed(const struct ews_shift *shift, const char *branch)
 	return first && (!strcmp(first, branch) || (last && !strcmp(last, branch)));
 }
 
-int ews_shift_plan_branches(struct ews_transition_result *out, struct ews_shift *shift)
+int ews_transition_plan_branches(struct ews_transition_result *out, struct ews_transition_work *shift)
 {
 	const struct ews_strv *moved = &shift->step->branches;
 	int rc;
 
-	if (!ews_shift_moves_git(shift))
+	if (!ews_transition_moves_git(shift))
 		return 0;
 	shift->brings_back = shift->brings_back || moved->n > 0;
 	rc = name_moved(out, shift);
@@ -388,7 +390,7 @@ int ews_shift_plan_branches(struct ews_transition_result *out, struct ews_shift 
 }
 
 /* What is written down of branches that HEAD has left. */
-static int move_branches(const struct ews_shift *shift)
+static int move_branches(const struct ews_transition_work *shift)
 {
 	const struct ews_strv *moving = &shift->step->branches_moving;
 	int rc = 0;
@@ -416,14 +418,15 @@ static int move_branches(const struct ews_shift *shift)
 }
 
 /* Is the branch that HEAD was on, which is at `now`, no longer where it was when the present state was kept? */
-static bool has_moved(const struct ews_shift *shift, const struct ews_oid *now)
+static bool has_moved(const struct ews_transition_work *shift, const struct ews_oid *now)
 {
 	return !shift->before.is_head_damaged && !ews_oid_is_none(now) && !ews_oid_equal(now, &shift->before.head);
 }
 
-int ews_shift_head_has_moved(const struct ews_shift *shift)
+int ews_transition_head_has_moved(const struct ews_transition_work *shift)
 {
-	EWS_CLEANUP(free) char *name = ews_shift_is_in_project(shift) ? ews_head_branch(&shift->now.git) : NULL;
+	EWS_CLEANUP(free)
+	char *name = ews_transition_is_in_project(shift) ? ews_head_branch(&shift->now.git) : NULL;
 	EWS_CLEANUP(free) char *last = NULL;
 	struct ews_oid now = EWS_OID_NONE;
 	int rc = 0;
@@ -435,7 +438,7 @@ int ews_shift_head_has_moved(const struct ews_shift *shift)
 }
 
 /* A branch that leads nowhere can't be moved: what says so goes, and what is packed holds again. 1: that is where it has to be. */
-static int clear_branch(struct ews_oid *now, const struct ews_shift *shift, const char *branch)
+static int clear_branch(struct ews_oid *now, const struct ews_transition_work *shift, const char *branch)
 {
 	int rc = ews_odb_ref_clear(shift->repo->odb, branch);
 
@@ -445,7 +448,7 @@ static int clear_branch(struct ews_oid *now, const struct ews_shift *shift, cons
 }
 
 /* Where it was is in the snapshot of the present state, or written down in the step, so nothing is lost by moving it. */
-static int move_to_head(const struct ews_shift *shift, const char *branch, struct ews_oid *now)
+static int move_to_head(const struct ews_transition_work *shift, const char *branch, struct ews_oid *now)
 {
 	struct ews_odb *odb = shift->repo->odb;
 	int rc;
@@ -456,7 +459,7 @@ static int move_to_head(const struct ews_shift *shift, const char *branch, struc
 	return rc == 0 ? ews_odb_ref_swap(odb, branch, now, &shift->opts->target->head) : rc;
 }
 
-static int restore_branch(const struct ews_shift *shift)
+static int restore_branch(const struct ews_transition_work *shift)
 {
 	EWS_CLEANUP(free) char *branch = NULL;
 	struct ews_oid now;
@@ -472,7 +475,7 @@ static int restore_branch(const struct ews_shift *shift)
 	return move_to_head(shift, branch, &now) < 0 ? ews_error_wrap("cannot put '%s' back", branch) : 0;
 }
 
-int ews_shift_restore_branches(const struct ews_shift *shift)
+int ews_transition_restore_branches(const struct ews_transition_work *shift)
 {
 	int rc = move_branches(shift);
 
@@ -495,20 +498,20 @@ static int find_made(struct ews_oid *before, struct ews_oid *after, const struct
 	return rc;
 }
 
-void ews_shift_set_commit(struct ews_step *step, const char *branch, const struct ews_oid *before,
-			  const struct ews_oid *after)
+void ews_transition_set_commit(struct ews_step *step, const char *branch, const struct ews_oid *before,
+			       const struct ews_oid *after)
 {
 	free(step->commit);
 	step->commit = format_move(branch, before, after);
 }
 
-void ews_shift_leave_branch(struct ews_step *step)
+void ews_transition_leave_branch(struct ews_step *step)
 {
 	free(step->commit);
 	step->commit = NULL;
 }
 
-int ews_shift_complete_commit(struct ews_repo *repo, struct ews_step *step)
+int ews_transition_complete_commit(struct ews_repo *repo, struct ews_step *step)
 {
 	EWS_CLEANUP(free) char *branch = NULL;
 	struct ews_oid before, after, now = EWS_OID_NONE;
@@ -527,14 +530,14 @@ int ews_shift_complete_commit(struct ews_repo *repo, struct ews_step *step)
 	if (ews_oid_equal(&now, &before))
 		return 0;
 	if (made == 1 && ews_oid_equal(&now, &after))
-		ews_shift_set_commit(step, branch, &before, &after);
+		ews_transition_set_commit(step, branch, &before, &after);
 	else
-		ews_shift_leave_branch(step);
+		ews_transition_leave_branch(step);
 	return 1;
 }
 
 /* Which branch goes where with the step, that a commit of it moved. */
-static int find_commit(struct move *out, const struct ews_shift *shift)
+static int find_commit(struct move *out, const struct ews_transition_work *shift)
 {
 	const struct ews_step *step = shift->step;
 	EWS_CLEANUP(free) char *head = NULL;
@@ -571,7 +574,7 @@ static int find_commit(struct move *out, const struct ews_shift *shift)
 	return EWS_ESTALE;
 }
 
-int ews_shift_move_branch(const struct ews_shift *shift)
+int ews_transition_move_branch(const struct ews_transition_work *shift)
 {
 	EWS_CLEANUP(move) struct move move = MOVE_INIT;
 	int rc = find_commit(&move, shift);
@@ -583,7 +586,7 @@ int ews_shift_move_branch(const struct ews_shift *shift)
 	return ews_odb_ref_swap(shift->repo->odb, move.branch, &move.from, &move.to);
 }
 
-int ews_shift_refuse_moved_on(const struct ews_shift *shift)
+int ews_transition_refuse_moved_on(const struct ews_transition_work *shift)
 {
 	EWS_CLEANUP(move) struct move move = MOVE_INIT;
 	int rc = find_commit(&move, shift);
@@ -592,6 +595,6 @@ int ews_shift_refuse_moved_on(const struct ews_shift *shift)
 		return rc;
 	/* What is half done comes to its end all the same, in the files; the branch is his who went on with it. */
 	ews_error_clear();
-	ews_shift_leave_branch(shift->step);
+	ews_transition_leave_branch(shift->step);
 	return 0;
 }
