@@ -30,25 +30,25 @@
 #define REMEMBERED_BYTES_MAX (20 * EWS_MIB)
 #define REMEMBERED_FILES_MAX (4 * EWS_ENTRIES_MANY)
 
-static void release_shift(struct ews_transition_work *shift)
+static void release_work(struct ews_transition_work *work)
 {
-	ews_batch_free(shift->batch);
-	ews_content_release(&shift->joined);
-	ews_content_release(&shift->target);
-	ews_content_release(&shift->left);
-	ews_strv_release(&shift->ours);
-	ews_content_release(&shift->now);
-	ews_changes_release(&shift->changes);
-	ews_entries_release(&shift->kept);
-	ews_ignored_changes_release(&shift->ignored);
-	ews_strv_release(&shift->away);
-	ews_strv_release(&shift->exact);
-	ews_strv_release(&shift->returning);
-	ews_snapshot_release(&shift->before);
-	ews_buf_release(&shift->memo);
+	ews_batch_free(work->batch);
+	ews_content_release(&work->joined);
+	ews_content_release(&work->target);
+	ews_content_release(&work->left);
+	ews_strv_release(&work->ours);
+	ews_content_release(&work->now);
+	ews_changes_release(&work->changes);
+	ews_entries_release(&work->kept);
+	ews_ignored_changes_release(&work->ignored);
+	ews_strv_release(&work->away);
+	ews_strv_release(&work->exact);
+	ews_strv_release(&work->returning);
+	ews_snapshot_release(&work->before);
+	ews_buf_release(&work->memo);
 }
 
-EWS_CLEANUP_DEFINE(shift, struct ews_transition_work, release_shift)
+EWS_CLEANUP_DEFINE(work, struct ews_transition_work, release_work)
 
 void ews_transition_result_release(struct ews_transition_result *result)
 {
@@ -104,21 +104,21 @@ int ews_transition_open_trash(struct ews_repo *repo, const struct ews_session *s
 }
 
 /* The snapshot of what is there; its ref is left to `group`. */
-static int keep_now(struct ews_transition_result *out, struct ews_transition_work *shift, struct ews_sync_group *group)
+static int keep_now(struct ews_transition_result *out, struct ews_transition_work *work, struct ews_sync_group *group)
 {
-	const struct ews_snapshot *kept = &shift->before;
-	struct ews_step *step = shift->step;
+	const struct ews_snapshot *kept = &work->before;
+	struct ews_step *step = work->step;
 	EWS_CLEANUP(free) char *subject = ews_strfmt("ews: state before %s", step->verb);
-	struct ews_snapshot_opts opts = { .session = shift->session,
-					  .parent = shift->session ? shift->session->state.last_snapshot : NULL,
+	struct ews_snapshot_opts opts = { .session = work->session,
+					  .parent = work->session ? work->session->state.last_snapshot : NULL,
 					  .subject = subject,
 					  .prefix = EWS_REF_TRASH,
 					  .is_as_found = true,
-					  .like = shift->opts->target,
-					  .like_content = &shift->target,
+					  .like = work->opts->target,
+					  .like_content = &work->target,
 					  .group = group };
 	char **side = step->state == EWS_STEP_UNDOING ? &step->after : &step->before;
-	int rc = ews_snapshot_keep(&shift->before, shift->repo, shift->batch, &shift->now, &opts);
+	int rc = ews_snapshot_keep(&work->before, work->repo, work->batch, &work->now, &opts);
 
 	if (rc < 0)
 		return rc;
@@ -126,7 +126,7 @@ static int keep_now(struct ews_transition_result *out, struct ews_transition_wor
 	 * Of a step that is run again, or was not carried out whole, the first state is what undo wants; what was done since is
 	 * kept beside it.
 	 */
-	if (!shift->opts->is_retry && !step->is_incomplete) {
+	if (!work->opts->is_retry && !step->is_incomplete) {
 		free(*side);
 		*side = ews_strdup(kept->id);
 	}
@@ -171,13 +171,12 @@ static size_t next_number(const struct ews_step *step)
 	return next;
 }
 
-static void plan_moving(struct ews_transition_work *shift)
+static void plan_moving(struct ews_transition_work *work)
 {
-	size_t next = next_number(shift->step);
+	size_t next = next_number(work->step);
 
-	for (size_t i = 0; i < shift->away.n; i++)
-		ews_path_line_addf(&shift->step->moving, shift->away.items[i], "%c%zu", letter_of(shift->step),
-				   next++);
+	for (size_t i = 0; i < work->away.n; i++)
+		ews_path_line_addf(&work->step->moving, work->away.items[i], "%c%zu", letter_of(work->step), next++);
 }
 
 void ews_transition_measure(struct ews_transition_result *out, int dir_fd, const char *name)
@@ -190,58 +189,58 @@ void ews_transition_measure(struct ews_transition_result *out, int dir_fd, const
 	out->kept_bytes += size.bytes;
 }
 
-static const char *why_away(const struct ews_transition_work *shift, const char *path)
+static const char *why_away(const struct ews_transition_work *work, const char *path)
 {
-	const struct ews_skip *skip = ews_skips_covering(&shift->now.scan.skips, path);
+	const struct ews_skip *skip = ews_skips_covering(&work->now.scan.skips, path);
 
-	if (!strcmp(path, EWS_GITFILE) && !shift->repo->is_plain) {
-		if (shift->lacks_objects)
+	if (!strcmp(path, EWS_GITFILE) && !work->repo->is_plain) {
+		if (work->lacks_objects)
 			return "lacks objects";
-		return ews_transition_brings_repository_back(shift) ? "in the way" : "rewritten";
+		return ews_transition_brings_repository_back(work) ? "in the way" : "rewritten";
 	}
 	return skip ? ews_skip_word(skip->reason) : "in the way";
 }
 
-static void name_kept(struct ews_transition_result *out, const struct ews_transition_work *shift, const char *path)
+static void name_kept(struct ews_transition_result *out, const struct ews_transition_work *work, const char *path)
 {
-	ews_path_line_add(&out->kept, path, why_away(shift, path));
+	ews_path_line_add(&out->kept, path, why_away(work, path));
 }
 
-static int move_away(struct ews_transition_result *out, struct ews_transition_work *shift, int root_fd)
+static int move_away(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd)
 {
 	EWS_CLEANUP(fd) int trash = -1;
 
-	if (!shift->step->moving.n)
+	if (!work->step->moving.n)
 		return 0;
-	trash = ews_transition_open_trash(shift->repo, shift->session, shift->step->id);
+	trash = ews_transition_open_trash(work->repo, work->session, work->step->id);
 	if (trash < 0)
 		return trash;
-	for (size_t i = 0; i < shift->step->moving.n; i++) {
+	for (size_t i = 0; i < work->step->moving.n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 		const struct ews_entry *entry;
 		const char *name;
-		int rc = ews_transition_split_moved(&path, &name, shift->step->moving.items[i]);
+		int rc = ews_transition_split_moved(&path, &name, work->step->moving.items[i]);
 
 		if (rc == 0)
 			rc = ews_put_away(root_fd, path.ptr, trash, name);
 		/* Gone meanwhile, or moved by the try before this one. */
-		if (rc == EWS_ENOTFOUND || (rc == EWS_EEXISTS && shift->opts->is_retry)) {
+		if (rc == EWS_ENOTFOUND || (rc == EWS_EEXISTS && work->opts->is_retry)) {
 			ews_error_clear();
 			rc = 0;
 		}
 		if (rc < 0)
 			return ews_error_wrap("cannot move '%s' to trash", path.ptr);
 		/* What the snapshot has as well is a change like all others. */
-		entry = ews_entries_find(&shift->now.scan.entries, path.ptr);
+		entry = ews_entries_find(&work->now.scan.entries, path.ptr);
 		if (entry && entry->type == EWS_ENTRY_FILE)
 			continue;
-		name_kept(out, shift, path.ptr);
+		name_kept(out, work, path.ptr);
 		ews_transition_measure(out, trash, name);
 	}
 	return ews_file_sync_dir(trash);
 }
 
-static void name_one_expired(struct ews_transition_result *out, const struct ews_transition_work *shift,
+static void name_one_expired(struct ews_transition_result *out, const struct ews_transition_work *work,
 			     const char *line)
 {
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
@@ -249,25 +248,25 @@ static void name_one_expired(struct ews_transition_result *out, const struct ews
 
 	if (ews_transition_split_moved(&path, &name, line) < 0)
 		ews_error_clear(); /* there is no name to say */
-	else if (!ews_entries_find(&shift->target.scan.entries, path.ptr))
+	else if (!ews_entries_find(&work->target.scan.entries, path.ptr))
 		ews_strv_addf(&out->expired, "%.*s\twas deleted from trash", (int)(name - 1 - line), line);
 }
 
 /* Of what an earlier move took, trash holds nothing any more; what the snapshot has of it is put back all the same. */
-static void name_expired(struct ews_transition_result *out, const struct ews_transition_work *shift)
+static void name_expired(struct ews_transition_result *out, const struct ews_transition_work *work)
 {
-	const struct ews_step *step = shift->step;
+	const struct ews_step *step = work->step;
 
 	for (size_t i = 0; i < step->moved.n && step->is_emptied; i++)
-		name_one_expired(out, shift, step->moved.items[i]);
+		name_one_expired(out, work, step->moved.items[i]);
 	for (size_t i = 0; i < step->stays.n && step->is_emptied; i++)
 		if (comes_back(step, step->stays.items[i]))
-			name_one_expired(out, shift, step->stays.items[i]);
+			name_one_expired(out, work, step->stays.items[i]);
 }
 
 /* One path out of trash; `line` goes to `stays` where it can't come back. */
 static int move_one_back(struct ews_transition_result *out, struct ews_strv *stays,
-			 struct ews_transition_work *shift, const char *line, int root_fd, int trash_fd)
+			 struct ews_transition_work *work, const char *line, int root_fd, int trash_fd)
 {
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 	const char *name;
@@ -276,8 +275,8 @@ static int move_one_back(struct ews_transition_result *out, struct ews_strv *sta
 	if (rc < 0)
 		return rc;
 	/* The link to the store is ours; another's stays where it harms nobody. A copy's repository has what nobody else has. */
-	if (!strcmp(path.ptr, EWS_GITFILE) && !shift->repo->is_plain &&
-	    !ews_transition_has_own_repository(shift, trash_fd, name)) {
+	if (!strcmp(path.ptr, EWS_GITFILE) && !work->repo->is_plain &&
+	    !ews_transition_has_own_repository(work, trash_fd, name)) {
 		ews_strv_add(&out->stays, EWS_GITFILE);
 		return 0;
 	}
@@ -297,10 +296,10 @@ static int move_one_back(struct ews_transition_result *out, struct ews_strv *sta
 }
 
 /* What an earlier move took comes back; where something stands in its place it stays in trash, and is named. */
-static int move_back(struct ews_transition_result *out, struct ews_transition_work *shift, int root_fd)
+static int move_back(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd)
 {
 	EWS_CLEANUP(strv) struct ews_strv stays = EWS_STRV_INIT;
-	struct ews_step *step = shift->step;
+	struct ews_step *step = work->step;
 	EWS_CLEANUP(fd) int trash = -1;
 	int rc = 0;
 
@@ -308,18 +307,18 @@ static int move_back(struct ews_transition_result *out, struct ews_transition_wo
 		ews_strv_clear(&step->stays);
 	if ((!step->moved.n && !has_stayed(step)) || step->is_emptied)
 		return 0;
-	trash = ews_transition_open_trash(shift->repo, shift->session, step->id);
+	trash = ews_transition_open_trash(work->repo, work->session, step->id);
 	if (trash < 0)
 		return trash;
 	for (size_t i = 0; i < step->moved.n && rc == 0; i++)
-		rc = move_one_back(out, &stays, shift, step->moved.items[i], root_fd, trash);
+		rc = move_one_back(out, &stays, work, step->moved.items[i], root_fd, trash);
 	for (size_t i = 0; i < step->stays.n && rc == 0; i++) {
 		const char *line = step->stays.items[i];
 
 		if (!comes_back(step, line))
 			ews_strv_add(&stays, line);
 		else if (!ews_strv_has(&step->moved, line))
-			rc = move_one_back(out, &stays, shift, line, root_fd, trash);
+			rc = move_one_back(out, &stays, work, line, root_fd, trash);
 	}
 	if (rc < 0)
 		return rc;
@@ -329,43 +328,43 @@ static int move_back(struct ews_transition_result *out, struct ews_transition_wo
 	return 0;
 }
 
-static void name_one_back(struct ews_transition_result *out, const struct ews_transition_work *shift, const char *line)
+static void name_one_back(struct ews_transition_result *out, const struct ews_transition_work *work, const char *line)
 {
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 	const char *name;
 
 	if (ews_transition_split_moved(&path, &name, line) < 0)
 		ews_error_clear(); /* move_back() says it */
-	else if (strcmp(path.ptr, EWS_GITFILE) != 0 || shift->repo->is_plain ||
-		 ews_transition_brings_repository_back(shift))
+	else if (strcmp(path.ptr, EWS_GITFILE) != 0 || work->repo->is_plain ||
+		 ews_transition_brings_repository_back(work))
 		ews_strv_add(&out->restored, path.ptr);
 }
 
 /* What move_back() would bring back, of a dry run. */
-static void name_back(struct ews_transition_result *out, const struct ews_transition_work *shift)
+static void name_back(struct ews_transition_result *out, const struct ews_transition_work *work)
 {
-	const struct ews_step *step = shift->step;
+	const struct ews_step *step = work->step;
 
 	for (size_t i = 0; i < step->moved.n && !step->is_emptied; i++)
-		name_one_back(out, shift, step->moved.items[i]);
+		name_one_back(out, work, step->moved.items[i]);
 	for (size_t i = 0; i < step->stays.n && !step->is_emptied; i++)
 		if (comes_back(step, step->stays.items[i]) && !ews_strv_has(&step->moved, step->stays.items[i]))
-			name_one_back(out, shift, step->stays.items[i]);
+			name_one_back(out, work, step->stays.items[i]);
 }
 
-static int put(struct ews_transition_result *out, struct ews_transition_work *shift, int root_fd)
+static int put(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd)
 {
 	EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
 	struct ews_put_opts opts = { .root_fd = root_fd,
-				     .odb = shift->repo->odb,
+				     .odb = work->repo->odb,
 				     .source_fd = -1,
-				     .times = shift->is_fresh ? EWS_PUT_TIMES_FRESH : EWS_PUT_TIMES_KEEP,
-				     .into_mounts = !shift->session,
+				     .times = work->is_fresh ? EWS_PUT_TIMES_FRESH : EWS_PUT_TIMES_KEEP,
+				     .into_mounts = !work->session,
 				     .as_seen = true,
-				     .owners = shift->step->with_owners,
-				     .progress = shift->opts->progress,
-				     .payload = shift->opts->payload };
-	int rc = ews_put(&report, &shift->changes, &opts);
+				     .owners = work->step->with_owners,
+				     .progress = work->opts->progress,
+				     .payload = work->opts->payload };
+	int rc = ews_put(&report, &work->changes, &opts);
 
 	ews_strv_add_array(&out->errors, report.failed.items);
 	ews_strv_add_array(&out->lost_attrs, report.lost_attrs.items);
@@ -377,27 +376,27 @@ static int put(struct ews_transition_result *out, struct ews_transition_work *sh
  * The record of what is going to happen, once the snapshot's ref, which is in `before`, has its name for good. Until `*has_begun`
  * there is none.
  */
-static int begin(bool *has_begun, struct ews_transition_work *shift, struct ews_sync_group *before)
+static int begin(bool *has_begun, struct ews_transition_work *work, struct ews_sync_group *before)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
-	struct ews_step *step = shift->step;
-	int rc = ews_odb_finish_group(shift->repo->odb, before);
+	struct ews_step *step = work->step;
+	int rc = ews_odb_finish_group(work->repo->odb, before);
 
 	if (rc == 0)
-		rc = ews_snapshot_confirm(shift->repo, &shift->before);
+		rc = ews_snapshot_confirm(work->repo, &work->before);
 	if (rc < 0)
 		return rc;
 	/* From here on its objects can be read. */
-	if (shift->opts->kept && !shift->opts->target->unseen && !shift->before.unseen)
-		shift->opts->kept(shift->opts->kept_payload, &shift->opts->target->tree, &shift->before.tree);
-	plan_moving(shift);
+	if (work->opts->kept && !work->opts->target->unseen && !work->before.unseen)
+		work->opts->kept(work->opts->kept_payload, &work->opts->target->tree, &work->before.tree);
+	plan_moving(work);
 	*has_begun = true;
 	ews_sync_begin(&group);
 	/* The journal first: a line without a record is nothing that has begun. */
-	if (shift->session)
-		rc = ews_journal_begin(shift->session->fd, step->id, step->verb);
+	if (work->session)
+		rc = ews_journal_begin(work->session->fd, step->id, step->verb);
 	if (rc == 0)
-		rc = ews_step_write(shift->repo->dir_fd, step);
+		rc = ews_step_write(work->repo->dir_fd, step);
 	return rc < 0 ? rc : ews_sync_finish(&group);
 }
 
@@ -442,33 +441,33 @@ void ews_transition_turn_back(struct ews_step *step)
 	step->state = EWS_STEP_UNDOING;
 }
 
-static int finish(struct ews_transition_work *shift)
+static int finish(struct ews_transition_work *work)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
-	struct ews_step *step = shift->step;
+	struct ews_step *step = work->step;
 	int rc;
 
-	if (shift->opts->stays_open)
+	if (work->opts->stays_open)
 		return 0;
 	turn_moved(step);
 	step->state = step->state == EWS_STEP_UNDOING ? EWS_STEP_UNDONE : EWS_STEP_DONE;
-	if (!shift->session)
-		return ews_step_write(shift->repo->dir_fd, step);
-	free(shift->session->state.last_snapshot);
-	shift->session->state.last_snapshot = ews_strdup(shift->opts->target->id);
+	if (!work->session)
+		return ews_step_write(work->repo->dir_fd, step);
+	free(work->session->state.last_snapshot);
+	work->session->state.last_snapshot = ews_strdup(work->opts->target->id);
 	ews_sync_begin(&group);
-	rc = ews_session_save(shift->session);
+	rc = ews_session_save(work->session);
 	if (rc == 0)
-		rc = ews_step_write(shift->repo->dir_fd, step);
+		rc = ews_step_write(work->repo->dir_fd, step);
 	if (rc == 0)
 		rc = ews_sync_finish(&group);
-	return rc < 0 ? rc : ews_journal_done(shift->session->fd, step->id);
+	return rc < 0 ? rc : ews_journal_done(work->session->fd, step->id);
 }
 
 /* A directory's times are nobody's; one that holds what was left out stayed, though the state that was left has none. */
-static bool is_of_somebody(const struct ews_transition_work *shift, const struct ews_change *change)
+static bool is_of_somebody(const struct ews_transition_work *work, const struct ews_change *change)
 {
-	const struct ews_entry *target = ews_entries_find(&shift->target.scan.entries, change->path);
+	const struct ews_entry *target = ews_entries_find(&work->target.scan.entries, change->path);
 
 	/* It stays: the step did not reach it, or the state that was left does not cover it; or somebody brought it back, and loses nothing. */
 	if (target && change->to ? ews_entry_equal(target, change->to) : !target && !change->to)
@@ -479,47 +478,47 @@ static bool is_of_somebody(const struct ews_transition_work *shift, const struct
 }
 
 /* What the try before this one did is no change of somebody's: it had taken away what was there, or was about to write it. */
-static bool is_of_earlier_try(const struct ews_transition_work *shift, const struct ews_change *change)
+static bool is_of_earlier_try(const struct ews_transition_work *work, const struct ews_change *change)
 {
 	const struct ews_entry *now = change->to;
 
-	return shift->opts->is_retry && (!now || (now->type == EWS_ENTRY_FILE && !now->size));
+	return work->opts->is_retry && (!now || (now->type == EWS_ENTRY_FILE && !now->size));
 }
 
 /* It was there before the step, which did not look at it, as at what was ignored then; nothing becomes of it now either. */
-static bool was_left_out(const struct ews_transition_work *shift, const struct ews_change *change)
+static bool was_left_out(const struct ews_transition_work *work, const struct ews_change *change)
 {
-	return !change->from && ews_skips_covering(&shift->target.scan.skips, change->path);
+	return !change->from && ews_skips_covering(&work->target.scan.skips, change->path);
 }
 
 /*
  * What somebody changed since the state that the step left: it is kept, as all is, and named, for
  * whoever undoes a step doesn't think of it.
  */
-static void name_since(struct ews_transition_result *out, struct ews_transition_work *shift)
+static void name_since(struct ews_transition_result *out, struct ews_transition_work *work)
 {
 	EWS_CLEANUP(changes) struct ews_changes since = EWS_CHANGES_INIT;
 
-	if (!shift->opts->left)
+	if (!work->opts->left)
 		return;
-	ews_changes_between(&since, &shift->left.scan.entries, &shift->now.scan.entries, ews_entry_equal);
+	ews_changes_between(&since, &work->left.scan.entries, &work->now.scan.entries, ews_entry_equal);
 	for (size_t i = 0; i < since.n; i++)
-		if (ews_transition_is_wanted(shift, since.items[i].path) && is_of_somebody(shift, &since.items[i]) &&
-		    !is_of_earlier_try(shift, &since.items[i]) && !was_left_out(shift, &since.items[i]) &&
-		    !ews_transition_mounted_at(&shift->now, since.items[i].path))
+		if (ews_transition_is_wanted(work, since.items[i].path) && is_of_somebody(work, &since.items[i]) &&
+		    !is_of_earlier_try(work, &since.items[i]) && !was_left_out(work, &since.items[i]) &&
+		    !ews_transition_mounted_at(&work->now, since.items[i].path))
 			ews_strv_add(&out->since, since.items[i].path);
 }
 
 /* The target was made from a state that was looked at before: who changed one of its paths since is not overwritten. */
-static int refuse_since(const struct ews_transition_work *shift)
+static int refuse_since(const struct ews_transition_work *work)
 {
 	EWS_CLEANUP(changes) struct ews_changes since = EWS_CHANGES_INIT;
 
-	if (!shift->opts->seen)
+	if (!work->opts->seen)
 		return 0;
-	ews_changes_between(&since, &shift->opts->seen->scan.entries, &shift->now.scan.entries, ews_entry_equal);
+	ews_changes_between(&since, &work->opts->seen->scan.entries, &work->now.scan.entries, ews_entry_equal);
 	for (size_t i = 0; i < since.n; i++) {
-		if (!ews_transition_is_wanted(shift, since.items[i].path))
+		if (!ews_transition_is_wanted(work, since.items[i].path))
 			continue;
 		ews_error(EWS_ESTALE, "'%s' changed meanwhile", since.items[i].path);
 		ews_error_hint("nothing was changed; try again");
@@ -542,41 +541,41 @@ static bool lend_index(struct ews_content *to, struct ews_gitstate *from)
 	return true;
 }
 
-static int carry_out(struct ews_transition_result *out, struct ews_transition_work *shift, int root)
+static int carry_out(struct ews_transition_result *out, struct ews_transition_work *work, int root)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
-	bool has_begun = shift->opts->is_retry;
+	bool has_begun = work->opts->is_retry;
 	struct ews_ahead ahead;
 	int rc;
 
-	shift->index_is_lent = ews_transition_moves_git(shift) && lend_index(&shift->now, &shift->target.git);
-	ews_ahead_begin(&ahead, shift->repo->odb, &shift->changes);
-	rc = ews_transition_keep_lost(shift, root);
+	work->index_is_lent = ews_transition_moves_git(work) && lend_index(&work->now, &work->target.git);
+	ews_ahead_begin(&ahead, work->repo->odb, &work->changes);
+	rc = ews_transition_keep_lost(work, root);
 	if (rc == 0)
-		rc = keep_now(out, shift, &group);
-	if (shift->index_is_lent) {
-		shift->target.git.index = shift->now.git.index;
-		shift->now.git.index = (struct ews_buf)EWS_BUF_INIT;
+		rc = keep_now(out, work, &group);
+	if (work->index_is_lent) {
+		work->target.git.index = work->now.git.index;
+		work->now.git.index = (struct ews_buf)EWS_BUF_INIT;
 	}
 	if (rc == 0)
-		rc = begin(&has_begun, shift, &group);
+		rc = begin(&has_begun, work, &group);
 	ews_ahead_end(&ahead);
-	if (rc == 0 && *shift->opts->target->ref)
-		ews_snapshot_foresee(&shift->memo, shift->repo, &shift->before, &shift->now, shift->opts->target,
-				     &shift->target);
+	if (rc == 0 && *work->opts->target->ref)
+		ews_snapshot_foresee(&work->memo, work->repo, &work->before, &work->now, work->opts->target,
+				     &work->target);
 	if (rc == 0)
-		rc = move_away(out, shift, root);
+		rc = move_away(out, work, root);
 	if (rc == 0)
-		rc = put(out, shift, root);
+		rc = put(out, work, root);
 	if (rc == 0)
-		rc = move_back(out, shift, root);
+		rc = move_back(out, work, root);
 	if (rc == 0)
-		rc = ews_transition_write_git(out, shift, root);
+		rc = ews_transition_write_git(out, work, root);
 	if (rc == 0)
-		rc = ews_transition_write_index(shift);
+		rc = ews_transition_write_index(work);
 	if (rc == 0)
-		rc = ews_transition_move_branch(shift);
-	if (rc < 0 && has_begun && !shift->opts->is_taken_back)
+		rc = ews_transition_move_branch(work);
+	if (rc < 0 && has_begun && !work->opts->is_taken_back)
 		ews_error_hint("'git ews recover' finishes it or takes it back; nothing is lost");
 	return rc;
 }
@@ -605,11 +604,11 @@ static void leave_out_failed(struct ews_transition_result *out)
 }
 
 /* Of many files, what is about to be put has the room alone: what is kept is not written to memory as well. */
-static void remember_what_is_put(const struct ews_transition_work *shift)
+static void remember_what_is_put(const struct ews_transition_work *work)
 {
-	bool has_room = shift->now.scan.entries.n <= REMEMBERED_FILES_MAX;
+	bool has_room = work->now.scan.entries.n <= REMEMBERED_FILES_MAX;
 
-	ews_odb_remember(shift->repo->odb, has_room ? REMEMBERED_BYTES_MAX : 0);
+	ews_odb_remember(work->repo->odb, has_room ? REMEMBERED_BYTES_MAX : 0);
 }
 
 /* Whatever led here: nothing would be left of the repository. */
@@ -625,8 +624,8 @@ static int refuse_store(const struct ews_repo *repo, int root)
 int ews_transition(struct ews_transition_result *out, bool *has_changed, struct ews_repo *repo,
 		   struct ews_session *session, struct ews_step *step, const struct ews_transition_opts *opts)
 {
-	EWS_CLEANUP(shift)
-	struct ews_transition_work shift = {
+	EWS_CLEANUP(work)
+	struct ews_transition_work work = {
 		.repo = repo,
 		.session = session,
 		.step = step,
@@ -649,57 +648,57 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	EWS_CLEANUP(fd) int root = session ? ews_session_open_workspace(session) : ews_dir_open(repo->project);
 	int rc;
 
-	ews_batch_keep_briefly(shift.batch);
-	ews_batch_be_wary(shift.batch);
+	ews_batch_keep_briefly(work.batch);
+	ews_batch_be_wary(work.batch);
 	if (!opts->dry_run && opts->target->files <= EWS_ENTRIES_MANY)
 		ews_odb_remember(repo->odb, REMEMBERED_BYTES_MAX);
 	rc = root < 0 ? root : refuse_store(repo, root);
 	if (rc == 0)
-		rc = ews_transition_plan(out, &shift, root);
-	if (rc == 0 && shift.is_settled) {
+		rc = ews_transition_plan(out, &work, root);
+	if (rc == 0 && work.is_settled) {
 		*has_changed = false;
-		memcpy(out->original_hash, shift.target.hash, sizeof(out->original_hash));
-		memcpy(out->current_hash, shift.now.hash, sizeof(out->current_hash));
+		memcpy(out->original_hash, work.target.hash, sizeof(out->original_hash));
+		memcpy(out->current_hash, work.now.hash, sizeof(out->current_hash));
 		out->is_verified = true;
 		return 0;
 	}
 	/* A step that was taken once can be taken back, or finished, whatever became of its paths. */
 	if (rc == 0 && step->state == EWS_STEP_PLANNED && !opts->is_retry)
-		rc = ews_content_check_only(&shift.now, &shift.target, opts->only, opts->target->id);
+		rc = ews_content_check_only(&work.now, &work.target, opts->only, opts->target->id);
 	if (rc == 0)
-		rc = refuse_since(&shift);
+		rc = refuse_since(&work);
 	if (rc == 0)
-		rc = ews_transition_refuse_moved_on(&shift);
+		rc = ews_transition_refuse_moved_on(&work);
 	if (rc == 0)
-		rc = ews_transition_refuse_blocked(out, &shift);
+		rc = ews_transition_refuse_blocked(out, &work);
 	if (rc == 0)
-		rc = ews_transition_plan_branches(out, &shift);
+		rc = ews_transition_plan_branches(out, &work);
 	if (rc < 0)
 		return rc;
-	ews_transition_find_changes(&shift);
-	ews_transition_list_changes(out, &shift);
-	name_expired(out, &shift);
+	ews_transition_find_changes(&work);
+	ews_transition_list_changes(out, &work);
+	name_expired(out, &work);
 	if (opts->dry_run) {
-		name_back(out, &shift);
-		for (size_t i = 0; i < shift.away.n; i++)
-			name_kept(out, &shift, shift.away.items[i]);
-		(void)ews_transition_name_strange(out, &shift, -1);
-		ews_transition_name_uncovered(out, &shift, &shift.now);
+		name_back(out, &work);
+		for (size_t i = 0; i < work.away.n; i++)
+			name_kept(out, &work, work.away.items[i]);
+		(void)ews_transition_name_strange(out, &work, -1);
+		ews_transition_name_uncovered(out, &work, &work.now);
 		return 0;
 	}
-	if (shift.now.scan.entries.n > EWS_ENTRIES_MANY)
-		remember_what_is_put(&shift);
-	ews_transition_spare_shared_files(&shift);
-	*has_changed = shift.changes.n || shift.away.n || shift.has_git_change || step->moved.n ||
-		       has_stayed(step) || (step->commit && *step->commit) || ews_transition_stages(&shift) ||
-		       opts->is_retry || shift.brings_back;
-	name_since(out, &shift);
-	shift.is_untouched = !*has_changed;
+	if (work.now.scan.entries.n > EWS_ENTRIES_MANY)
+		remember_what_is_put(&work);
+	ews_transition_spare_shared_files(&work);
+	*has_changed = work.changes.n || work.away.n || work.has_git_change || step->moved.n || has_stayed(step) ||
+		       (step->commit && *step->commit) || ews_transition_stages(&work) || opts->is_retry ||
+		       work.brings_back;
+	name_since(out, &work);
+	work.is_untouched = !*has_changed;
 	if (*has_changed)
-		rc = carry_out(out, &shift, root);
+		rc = carry_out(out, &work, root);
 	if (rc == 0)
-		rc = ews_transition_verify(out, &shift);
+		rc = ews_transition_verify(out, &work);
 	leave_out_failed(out);
 	step->is_incomplete = rc == 0 && !out->is_verified;
-	return rc == 0 && *has_changed ? finish(&shift) : rc;
+	return rc == 0 && *has_changed ? finish(&work) : rc;
 }

@@ -19,27 +19,27 @@
 #include "work/transition.h"
 
 /* What the branch that HEAD is to be on led to then, where that was a symbolic ref; NULL: it was none, or nobody says so. */
-static const char *target_then(const struct ews_transition_work *shift, const char *name)
+static const char *target_then(const struct ews_transition_work *work, const char *name)
 {
-	const char *then = shift->opts->target->branch;
+	const char *then = work->opts->target->branch;
 
 	return then && strcmp(then, name) != 0 && ews_odb_is_ref_name(then) ? then : NULL;
 }
 
 /* Is what it led to then where it was? Then it has but to lead there again. */
-static bool can_lead_back(const struct ews_transition_work *shift, const char *name)
+static bool can_lead_back(const struct ews_transition_work *work, const char *name)
 {
-	const char *then = target_then(shift, name);
+	const char *then = target_then(work, name);
 	EWS_CLEANUP(free) char *last = NULL;
 	struct ews_oid now = EWS_OID_NONE;
 	int rc;
 
 	if (!then)
 		return false;
-	rc = ews_odb_ref_follow(&now, &last, shift->repo->odb, then);
+	rc = ews_odb_ref_follow(&now, &last, work->repo->odb, then);
 	if (rc < 0)
 		ews_error_clear();
-	return rc != EWS_EGIT && !strcmp(last, then) && ews_oid_equal(&now, &shift->opts->target->head);
+	return rc != EWS_EGIT && !strcmp(last, then) && ews_oid_equal(&now, &work->opts->target->head);
 }
 
 /*
@@ -49,53 +49,53 @@ static bool can_lead_back(const struct ews_transition_work *shift, const char *n
  * where that is as it was. Older snapshots don't say.
  * What is broken, or leads in a circle, is never where it was: start refuses that, and nobody could make a commit.
  */
-static int find_moved_branch(char **branch, struct ews_oid *now, const struct ews_transition_work *shift)
+static int find_moved_branch(char **branch, struct ews_oid *now, const struct ews_transition_work *work)
 {
 	EWS_CLEANUP(free)
-	char *name = ews_transition_is_in_project(shift) ? ews_head_branch(&shift->target.git) : NULL;
+	char *name = ews_transition_is_in_project(work) ? ews_head_branch(&work->target.git) : NULL;
 	EWS_CLEANUP(free) char *last = NULL;
-	const char *then = shift->opts->target->branch;
+	const char *then = work->opts->target->branch;
 	bool leads_elsewhere, is_broken;
 	int rc;
 
 	*now = (struct ews_oid)EWS_OID_NONE;
 	if (!name)
 		return 0;
-	rc = ews_odb_ref_follow(now, &last, shift->repo->odb, name);
+	rc = ews_odb_ref_follow(now, &last, work->repo->odb, name);
 	is_broken = rc == EWS_EGIT;
 	rc = rc < 0 ? ews_error_if_passing(rc) : 0;
 	if (rc < 0)
 		return rc;
 	leads_elsewhere = then && *then && strcmp(then, last) != 0;
-	if (!is_broken && ews_oid_equal(now, &shift->opts->target->head) &&
-	    !(leads_elsewhere && (strcmp(last, name) != 0 || can_lead_back(shift, name))))
+	if (!is_broken && ews_oid_equal(now, &work->opts->target->head) &&
+	    !(leads_elsewhere && (strcmp(last, name) != 0 || can_lead_back(work, name))))
 		return 0;
 	*branch = leads_elsewhere ? ews_steal(&name) : ews_steal(&last);
 	return 1;
 }
 
-int ews_transition_branch_differs(const struct ews_transition_work *shift)
+int ews_transition_branch_differs(const struct ews_transition_work *work)
 {
 	EWS_CLEANUP(free) char *branch = NULL;
 	struct ews_oid now;
 
-	return find_moved_branch(&branch, &now, shift);
+	return find_moved_branch(&branch, &now, work);
 }
 
 /* Does the present HEAD lead to the branch? Then the snapshot of the present state says where that is. */
-static bool is_headed(const struct ews_transition_work *shift, const char *branch)
+static bool is_headed(const struct ews_transition_work *work, const char *branch)
 {
-	EWS_CLEANUP(free) char *first = ews_head_branch(&shift->now.git);
-	EWS_CLEANUP(free) char *last = ews_head_last_ref(shift->repo, &shift->now.git);
+	EWS_CLEANUP(free) char *first = ews_head_branch(&work->now.git);
+	EWS_CLEANUP(free) char *last = ews_head_last_ref(work->repo, &work->now.git);
 
 	return (first && !strcmp(first, branch)) || (last && !strcmp(last, branch));
 }
 
 /* In words, another work tree that stands on a branch that HEAD has left; NULL: none does. The caller frees it. */
-static int find_other_tree(char **out, const struct ews_transition_work *shift, const char *branch)
+static int find_other_tree(char **out, const struct ews_transition_work *work, const char *branch)
 {
 	*out = NULL;
-	return is_headed(shift, branch) ? 0 : ews_branch_other_tree(out, shift->repo, branch);
+	return is_headed(work, branch) ? 0 : ews_branch_other_tree(out, work->repo, branch);
 }
 
 /* Is the line about another branch than `payload`? */
@@ -112,17 +112,17 @@ static void leave_branch(struct ews_step *step, char *branch)
 	ews_strv_filter(&step->branches_moving, is_of_another, branch);
 }
 
-static int refuse_other_tree(struct ews_transition_result *out, struct ews_transition_work *shift, char *branch)
+static int refuse_other_tree(struct ews_transition_result *out, struct ews_transition_work *work, char *branch)
 {
 	EWS_CLEANUP(free) char *tree = NULL;
-	const struct ews_oid *head = &shift->opts->target->head;
-	int rc = find_other_tree(&tree, shift, branch);
+	const struct ews_oid *head = &work->opts->target->head;
+	int rc = find_other_tree(&tree, work, branch);
 
 	if (rc < 0 || !tree)
 		return rc;
-	if (shift->opts->is_retry && !ews_oid_is_none(head)) {
-		leave_branch(shift->step, branch);
-		ews_gitstate_set_head(&shift->target.git, head);
+	if (work->opts->is_retry && !ews_oid_is_none(head)) {
+		leave_branch(work->step, branch);
+		ews_gitstate_set_head(&work->target.git, head);
 		ews_strv_addf(&out->errors, "HEAD\ton no branch: %s stands on '%s'", tree, branch);
 		return 0;
 	}
@@ -133,24 +133,24 @@ static int refuse_other_tree(struct ews_transition_result *out, struct ews_trans
 	return EWS_ECONFLICT;
 }
 
-int ews_transition_refuse_blocked(struct ews_transition_result *out, struct ews_transition_work *shift)
+int ews_transition_refuse_blocked(struct ews_transition_result *out, struct ews_transition_work *work)
 {
 	EWS_CLEANUP(free) char *branch = NULL;
 	EWS_CLEANUP(free) char *other = NULL;
 	EWS_CLEANUP(free) char *shown = NULL;
 	struct ews_oid now;
-	int rc = ews_transition_moves_git(shift) ? find_moved_branch(&branch, &now, shift) : 0;
+	int rc = ews_transition_moves_git(work) ? find_moved_branch(&branch, &now, work) : 0;
 
 	if (rc <= 0)
 		return rc;
 	if (!ews_oid_is_none(&now))
-		return refuse_other_tree(out, shift, branch);
-	rc = ews_odb_ref_in_way(&other, shift->repo->odb, branch);
+		return refuse_other_tree(out, work, branch);
+	rc = ews_odb_ref_in_way(&other, work->repo->odb, branch);
 	if (rc < 0 || !other)
 		return rc;
-	if (shift->opts->is_retry) {
-		leave_branch(shift->step, branch);
-		ews_gitstate_set_head(&shift->target.git, &shift->opts->target->head);
+	if (work->opts->is_retry) {
+		leave_branch(work->step, branch);
+		ews_gitstate_set_head(&work->target.git, &work->opts->target->head);
 		ews_strv_addf(&out->errors, "HEAD\ton no branch: '%s' is in the way of '%s'", other, branch);
 		return 0;
 	}
@@ -216,14 +216,14 @@ static void plan_move(struct ews_transition_result *out, struct ews_step *step, 
  * Why must a branch that is at `now`, and was moved to `put` when the step turned before, not go back to where it was? NULL: it may.
  * The caller frees it.
  */
-static int find_why_stays(char **why, const struct ews_transition_work *shift, const char *branch,
+static int find_why_stays(char **why, const struct ews_transition_work *work, const char *branch,
 			  const struct ews_oid *now, const struct ews_oid *put)
 {
 	EWS_CLEANUP(free) char *other = NULL;
 	int rc;
 
 	if (ews_oid_is_none(now)) {
-		rc = ews_odb_ref_in_way(&other, shift->repo->odb, branch);
+		rc = ews_odb_ref_in_way(&other, work->repo->odb, branch);
 		*why = other ? ews_strfmt("'%s' is in its way", other) : NULL;
 		return rc;
 	}
@@ -231,32 +231,32 @@ static int find_why_stays(char **why, const struct ews_transition_work *shift, c
 		*why = ews_strdup("it has moved on since");
 		return 0;
 	}
-	rc = find_other_tree(&other, shift, branch);
+	rc = find_other_tree(&other, work, branch);
 	*why = other ? ews_strfmt("%s stands on it", other) : NULL;
 	return rc;
 }
 
 /* A branch that the step moved when it turned before. Of one that was nowhere then there is nothing to bring back. */
-static int plan_move_back(struct ews_transition_result *out, const struct ews_transition_work *shift, char *branch,
+static int plan_move_back(struct ews_transition_result *out, const struct ews_transition_work *work, char *branch,
 			  const struct ews_oid *was, const struct ews_oid *put)
 {
 	EWS_CLEANUP(free) char *why = NULL;
 	struct ews_oid now = EWS_OID_NONE;
 	char hex[EWS_OID_HEX_MAX], was_hex[EWS_OID_HEX_MAX];
-	int rc = ews_odb_ref_read(&now, shift->repo->odb, branch);
+	int rc = ews_odb_ref_read(&now, work->repo->odb, branch);
 
 	if (rc < 0)
 		ews_error_clear();
 	if (ews_oid_is_none(was) || ews_oid_equal(&now, was))
 		return 0;
-	rc = find_why_stays(&why, shift, branch, &now, put);
+	rc = find_why_stays(&why, work, branch, &now, put);
 	if (rc < 0)
 		return rc;
 	if (!why) {
-		plan_move(out, shift->step, branch, &now, was);
+		plan_move(out, work->step, branch, &now, was);
 		return 0;
 	}
-	leave_branch(shift->step, branch);
+	leave_branch(work->step, branch);
 	ews_strv_addf(&out->branches, "'%s' was at %s, and stays at %s: %s", branch, where(was_hex, was),
 		      where(hex, &now), why);
 	return 0;
@@ -277,25 +277,25 @@ static void release_move(struct move *move)
 
 EWS_CLEANUP_DEFINE(move, struct move, release_move)
 
-static int look_at_move(struct move *out, const struct ews_transition_work *shift, const char *line)
+static int look_at_move(struct move *out, const struct ews_transition_work *work, const char *line)
 {
 	int rc = read_move(&out->branch, &out->from, &out->to, line);
 
-	if (rc == 0 && ews_odb_ref_read(&out->now, shift->repo->odb, out->branch) < 0)
+	if (rc == 0 && ews_odb_ref_read(&out->now, work->repo->odb, out->branch) < 0)
 		ews_error_clear();
 	return rc;
 }
 
 /* What an earlier try did is to be told as well. */
-static int name_moved(struct ews_transition_result *out, const struct ews_transition_work *shift)
+static int name_moved(struct ews_transition_result *out, const struct ews_transition_work *work)
 {
-	const struct ews_strv *moving = &shift->step->branches_moving;
+	const struct ews_strv *moving = &work->step->branches_moving;
 	int rc = 0;
 
 	for (size_t i = 0; i < moving->n && rc == 0; i++) {
 		EWS_CLEANUP(move) struct move move = MOVE_INIT;
 
-		rc = look_at_move(&move, shift, moving->items[i]);
+		rc = look_at_move(&move, work, moving->items[i]);
 		if (rc == 0 && ews_oid_equal(&move.now, &move.to))
 			name_move(out, move.branch, &move.from, &move.to);
 	}
@@ -303,9 +303,9 @@ static int name_moved(struct ews_transition_result *out, const struct ews_transi
 }
 
 /* Did HEAD lead to the branch, at `now`, in the state that the step left? Then that state says where it was. */
-static bool is_as_left(const struct ews_transition_work *shift, const char *branch, const struct ews_oid *now)
+static bool is_as_left(const struct ews_transition_work *work, const char *branch, const struct ews_oid *now)
 {
-	const struct ews_snapshot *left = shift->opts->left;
+	const struct ews_snapshot *left = work->opts->left;
 
 	return left && left->branch && !strcmp(left->branch, branch) && ews_oid_equal(now, &left->head);
 }
@@ -314,38 +314,38 @@ static bool is_as_left(const struct ews_transition_work *shift, const char *bran
  * Does no state that undo knows say where the branch is? Since the step was killed HEAD may lead there because the try before
  * this one had put it there, or a person went there and committed.
  */
-static bool is_known_nowhere(const struct ews_transition_work *shift, const char *branch, const struct ews_oid *now)
+static bool is_known_nowhere(const struct ews_transition_work *work, const char *branch, const struct ews_oid *now)
 {
-	return !is_headed(shift, branch) || (shift->opts->is_retry && !is_as_left(shift, branch, now));
+	return !is_headed(work, branch) || (work->opts->is_retry && !is_as_left(work, branch, now));
 }
 
 /* The branch that HEAD is to be on, where that moves and HEAD has left it, or somebody moved it since the step was killed. */
-static int plan_left_branch(struct ews_transition_result *out, const struct ews_transition_work *shift)
+static int plan_left_branch(struct ews_transition_result *out, const struct ews_transition_work *work)
 {
 	EWS_CLEANUP(free) char *branch = NULL;
 	struct ews_oid now;
-	int rc = find_moved_branch(&branch, &now, shift);
+	int rc = find_moved_branch(&branch, &now, work);
 
 	if (rc > 0 && ews_str_begins(branch, EWS_REF_BRANCHES) && !ews_oid_is_none(&now) &&
-	    is_known_nowhere(shift, branch, &now))
-		plan_move(out, shift->step, branch, &now, &shift->opts->target->head);
+	    is_known_nowhere(work, branch, &now))
+		plan_move(out, work->step, branch, &now, &work->opts->target->head);
 	return rc < 0 ? rc : 0;
 }
 
 /* A symbolic branch that can't lead again where it led stays, or becomes, none: who wants it to is told how. */
-static void name_led(struct ews_transition_result *out, const struct ews_transition_work *shift)
+static void name_led(struct ews_transition_result *out, const struct ews_transition_work *work)
 {
 	EWS_CLEANUP(free)
-	char *name = ews_transition_is_in_project(shift) ? ews_head_branch(&shift->target.git) : NULL;
-	const char *then = name ? target_then(shift, name) : NULL;
+	char *name = ews_transition_is_in_project(work) ? ews_head_branch(&work->target.git) : NULL;
+	const char *then = name ? target_then(work, name) : NULL;
 	EWS_CLEANUP(free) char *shown = NULL;
 	EWS_CLEANUP(free) char *shown_then = NULL;
 	EWS_CLEANUP(free) char *last = NULL;
 	struct ews_oid now;
 
-	if (!then || can_lead_back(shift, name))
+	if (!then || can_lead_back(work, name))
 		return;
-	if (ews_odb_ref_follow(&now, &last, shift->repo->odb, name) < 0)
+	if (ews_odb_ref_follow(&now, &last, work->repo->odb, name) < 0)
 		ews_error_clear();
 	if (!strcmp(last, then))
 		return;
@@ -357,57 +357,57 @@ static void name_led(struct ews_transition_result *out, const struct ews_transit
 }
 
 /* Is HEAD to be on the branch? Then that goes where the target says. */
-static bool is_to_be_headed(const struct ews_transition_work *shift, const char *branch)
+static bool is_to_be_headed(const struct ews_transition_work *work, const char *branch)
 {
-	EWS_CLEANUP(free) char *first = ews_head_branch(&shift->target.git);
-	const char *last = shift->opts->target->branch;
+	EWS_CLEANUP(free) char *first = ews_head_branch(&work->target.git);
+	const char *last = work->opts->target->branch;
 
 	return first && (!strcmp(first, branch) || (last && !strcmp(last, branch)));
 }
 
-int ews_transition_plan_branches(struct ews_transition_result *out, struct ews_transition_work *shift)
+int ews_transition_plan_branches(struct ews_transition_result *out, struct ews_transition_work *work)
 {
-	const struct ews_strv *moved = &shift->step->branches;
+	const struct ews_strv *moved = &work->step->branches;
 	int rc;
 
-	if (!ews_transition_moves_git(shift))
+	if (!ews_transition_moves_git(work))
 		return 0;
-	shift->brings_back = shift->brings_back || moved->n > 0;
-	rc = name_moved(out, shift);
+	work->brings_back = work->brings_back || moved->n > 0;
+	rc = name_moved(out, work);
 	if (rc == 0)
-		rc = plan_left_branch(out, shift);
+		rc = plan_left_branch(out, work);
 	if (rc == 0)
-		name_led(out, shift);
+		name_led(out, work);
 	for (size_t i = 0; i < moved->n && rc == 0; i++) {
 		EWS_CLEANUP(free) char *branch = NULL;
 		struct ews_oid was, put;
 
 		rc = read_move(&branch, &was, &put, moved->items[i]);
-		if (rc == 0 && !is_to_be_headed(shift, branch))
-			rc = plan_move_back(out, shift, branch, &was, &put);
+		if (rc == 0 && !is_to_be_headed(work, branch))
+			rc = plan_move_back(out, work, branch, &was, &put);
 	}
 	return rc;
 }
 
 /* What is written down of branches that HEAD has left. */
-static int move_branches(const struct ews_transition_work *shift)
+static int move_branches(const struct ews_transition_work *work)
 {
-	const struct ews_strv *moving = &shift->step->branches_moving;
+	const struct ews_strv *moving = &work->step->branches_moving;
 	int rc = 0;
 
 	for (size_t i = 0; i < moving->n && rc == 0; i++) {
 		EWS_CLEANUP(move) struct move move = MOVE_INIT;
 
-		rc = look_at_move(&move, shift, moving->items[i]);
+		rc = look_at_move(&move, work, moving->items[i]);
 		if (rc < 0)
 			return rc;
 		if (ews_oid_equal(&move.now, &move.to))
 			continue;
-		if (shift->opts->is_retry)
-			ews_litter_sweep_ref(shift->repo->odb, move.branch);
-		rc = ews_odb_ref_swap(shift->repo->odb, move.branch, &move.from, &move.to);
+		if (work->opts->is_retry)
+			ews_litter_sweep_ref(work->repo->odb, move.branch);
+		rc = ews_odb_ref_swap(work->repo->odb, move.branch, &move.from, &move.to);
 		/* Since it was killed somebody went on with it: where HEAD is to be, that is seen to; else it is his. */
-		if (rc == EWS_ESTALE && shift->opts->is_retry) {
+		if (rc == EWS_ESTALE && work->opts->is_retry) {
 			ews_error_clear();
 			rc = 0;
 		}
@@ -418,68 +418,68 @@ static int move_branches(const struct ews_transition_work *shift)
 }
 
 /* Is the branch that HEAD was on, which is at `now`, no longer where it was when the present state was kept? */
-static bool has_moved(const struct ews_transition_work *shift, const struct ews_oid *now)
+static bool has_moved(const struct ews_transition_work *work, const struct ews_oid *now)
 {
-	return !shift->before.is_head_damaged && !ews_oid_is_none(now) && !ews_oid_equal(now, &shift->before.head);
+	return !work->before.is_head_damaged && !ews_oid_is_none(now) && !ews_oid_equal(now, &work->before.head);
 }
 
-int ews_transition_head_has_moved(const struct ews_transition_work *shift)
+int ews_transition_head_has_moved(const struct ews_transition_work *work)
 {
 	EWS_CLEANUP(free)
-	char *name = ews_transition_is_in_project(shift) ? ews_head_branch(&shift->now.git) : NULL;
+	char *name = ews_transition_is_in_project(work) ? ews_head_branch(&work->now.git) : NULL;
 	EWS_CLEANUP(free) char *last = NULL;
 	struct ews_oid now = EWS_OID_NONE;
 	int rc = 0;
 
 	if (!name)
 		return 0;
-	rc = ews_error_if_passing(ews_odb_ref_follow(&now, &last, shift->repo->odb, name));
-	return rc < 0 ? rc : has_moved(shift, &now);
+	rc = ews_error_if_passing(ews_odb_ref_follow(&now, &last, work->repo->odb, name));
+	return rc < 0 ? rc : has_moved(work, &now);
 }
 
 /* A branch that leads nowhere can't be moved: what says so goes, and what is packed holds again. 1: that is where it has to be. */
-static int clear_branch(struct ews_oid *now, const struct ews_transition_work *shift, const char *branch)
+static int clear_branch(struct ews_oid *now, const struct ews_transition_work *work, const char *branch)
 {
-	int rc = ews_odb_ref_clear(shift->repo->odb, branch);
+	int rc = ews_odb_ref_clear(work->repo->odb, branch);
 
-	if (rc > 0 && ews_odb_ref_read(now, shift->repo->odb, branch) < 0)
+	if (rc > 0 && ews_odb_ref_read(now, work->repo->odb, branch) < 0)
 		ews_error_clear();
-	return rc < 0 ? rc : ews_oid_equal(now, &shift->opts->target->head);
+	return rc < 0 ? rc : ews_oid_equal(now, &work->opts->target->head);
 }
 
 /* Where it was is in the snapshot of the present state, or written down in the step, so nothing is lost by moving it. */
-static int move_to_head(const struct ews_transition_work *shift, const char *branch, struct ews_oid *now)
+static int move_to_head(const struct ews_transition_work *work, const char *branch, struct ews_oid *now)
 {
-	struct ews_odb *odb = shift->repo->odb;
+	struct ews_odb *odb = work->repo->odb;
 	int rc;
 
-	if (can_lead_back(shift, branch))
-		return ews_odb_ref_point(odb, branch, now, target_then(shift, branch));
-	rc = ews_oid_is_none(now) ? clear_branch(now, shift, branch) : 0;
-	return rc == 0 ? ews_odb_ref_swap(odb, branch, now, &shift->opts->target->head) : rc;
+	if (can_lead_back(work, branch))
+		return ews_odb_ref_point(odb, branch, now, target_then(work, branch));
+	rc = ews_oid_is_none(now) ? clear_branch(now, work, branch) : 0;
+	return rc == 0 ? ews_odb_ref_swap(odb, branch, now, &work->opts->target->head) : rc;
 }
 
-static int restore_branch(const struct ews_transition_work *shift)
+static int restore_branch(const struct ews_transition_work *work)
 {
 	EWS_CLEANUP(free) char *branch = NULL;
 	struct ews_oid now;
-	int rc = find_moved_branch(&branch, &now, shift);
+	int rc = find_moved_branch(&branch, &now, work);
 
 	if (rc <= 0)
 		return rc;
 	/* Who has committed at this very moment keeps his commit, and the proof names the branch. */
-	if (is_headed(shift, branch) && has_moved(shift, &now))
+	if (is_headed(work, branch) && has_moved(work, &now))
 		return 0;
-	if (shift->opts->is_retry)
-		ews_litter_sweep_ref(shift->repo->odb, branch);
-	return move_to_head(shift, branch, &now) < 0 ? ews_error_wrap("cannot put '%s' back", branch) : 0;
+	if (work->opts->is_retry)
+		ews_litter_sweep_ref(work->repo->odb, branch);
+	return move_to_head(work, branch, &now) < 0 ? ews_error_wrap("cannot put '%s' back", branch) : 0;
 }
 
-int ews_transition_restore_branches(const struct ews_transition_work *shift)
+int ews_transition_restore_branches(const struct ews_transition_work *work)
 {
-	int rc = move_branches(shift);
+	int rc = move_branches(work);
 
-	return rc < 0 ? rc : restore_branch(shift);
+	return rc < 0 ? rc : restore_branch(work);
 }
 
 /* Whoever was killed right after his commit could not write it down. Returns as ews_stage_find_commit(). */
@@ -537,20 +537,20 @@ int ews_transition_complete_commit(struct ews_repo *repo, struct ews_step *step)
 }
 
 /* Which branch goes where with the step, that a commit of it moved. */
-static int find_commit(struct move *out, const struct ews_transition_work *shift)
+static int find_commit(struct move *out, const struct ews_transition_work *work)
 {
-	const struct ews_step *step = shift->step;
+	const struct ews_step *step = work->step;
 	EWS_CLEANUP(free) char *head = NULL;
 	struct ews_oid before, after, tip;
 	bool back = step->state == EWS_STEP_UNDOING;
 	int made, rc;
 
-	if (!step->commit || !*step->commit || shift->session || step->state == EWS_STEP_PLANNED)
+	if (!step->commit || !*step->commit || work->session || step->state == EWS_STEP_PLANNED)
 		return 0;
 	rc = read_move(&out->branch, &before, &after, step->commit);
 	if (rc < 0)
 		return rc;
-	made = ews_oid_is_none(&after) ? find_made(&before, &after, step, out->branch, shift->repo) : 1;
+	made = ews_oid_is_none(&after) ? find_made(&before, &after, step, out->branch, work->repo) : 1;
 	if (made == 0) {
 		free(out->branch);
 		out->branch = NULL;
@@ -558,12 +558,12 @@ static int find_commit(struct move *out, const struct ews_transition_work *shift
 	}
 	rc = made < 0 ? ews_error_if_passing(made) : 0;
 	if (rc == 0)
-		rc = ews_odb_ref_read(&out->now, shift->repo->odb, out->branch);
+		rc = ews_odb_ref_read(&out->now, work->repo->odb, out->branch);
 	if (rc < 0 && ews_error_if_passing(rc) < 0)
 		return rc;
 	out->from = back ? after : before;
 	out->to = back ? before : after;
-	rc = ews_stage_branch(&head, &tip, shift->repo);
+	rc = ews_stage_branch(&head, &tip, work->repo);
 	if (rc < 0 && ews_error_if_passing(rc) < 0)
 		return rc;
 	if (made == 1 && rc == 0 && !strcmp(head, out->branch) &&
@@ -574,27 +574,27 @@ static int find_commit(struct move *out, const struct ews_transition_work *shift
 	return EWS_ESTALE;
 }
 
-int ews_transition_move_branch(const struct ews_transition_work *shift)
+int ews_transition_move_branch(const struct ews_transition_work *work)
 {
 	EWS_CLEANUP(move) struct move move = MOVE_INIT;
-	int rc = find_commit(&move, shift);
+	int rc = find_commit(&move, work);
 
 	if (rc < 0 || !move.branch || ews_oid_equal(&move.now, &move.to))
 		return rc;
-	if (shift->opts->is_retry)
-		ews_litter_sweep_ref(shift->repo->odb, move.branch);
-	return ews_odb_ref_swap(shift->repo->odb, move.branch, &move.from, &move.to);
+	if (work->opts->is_retry)
+		ews_litter_sweep_ref(work->repo->odb, move.branch);
+	return ews_odb_ref_swap(work->repo->odb, move.branch, &move.from, &move.to);
 }
 
-int ews_transition_refuse_moved_on(const struct ews_transition_work *shift)
+int ews_transition_refuse_moved_on(const struct ews_transition_work *work)
 {
 	EWS_CLEANUP(move) struct move move = MOVE_INIT;
-	int rc = find_commit(&move, shift);
+	int rc = find_commit(&move, work);
 
-	if (rc != EWS_ESTALE || !shift->opts->is_retry)
+	if (rc != EWS_ESTALE || !work->opts->is_retry)
 		return rc;
 	/* What is half done comes to its end all the same, in the files; the branch is his who went on with it. */
 	ews_error_clear();
-	ews_transition_leave_branch(shift->step);
+	ews_transition_leave_branch(work->step);
 	return 0;
 }

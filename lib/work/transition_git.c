@@ -23,19 +23,19 @@
 #include "work/transition.h"
 
 /* Is it about the workspace as a whole, not some paths of it? */
-static bool moves_root(const struct ews_transition_work *shift)
+static bool moves_root(const struct ews_transition_work *work)
 {
-	return shift->session && !shift->opts->only && shift->target.has_git;
+	return work->session && !work->opts->only && work->target.has_git;
 }
 
-bool ews_transition_stages(const struct ews_transition_work *shift)
+bool ews_transition_stages(const struct ews_transition_work *work)
 {
-	return shift->step->with_index && !shift->session;
+	return work->step->with_index && !work->session;
 }
 
-bool ews_transition_moves_git(const struct ews_transition_work *shift)
+bool ews_transition_moves_git(const struct ews_transition_work *work)
 {
-	return moves_root(shift) && !shift->repo->is_plain;
+	return moves_root(work) && !work->repo->is_plain;
 }
 
 /* Do both name the same, whatever is said of stat data? */
@@ -56,75 +56,75 @@ static bool is_no_index(void *payload, const char *name)
 	return strcmp(name, "index") != 0;
 }
 
-int ews_transition_compare_git(struct ews_strv *out, const struct ews_transition_work *shift,
+int ews_transition_compare_git(struct ews_strv *out, const struct ews_transition_work *work,
 			       struct ews_content *content)
 {
-	const struct ews_gitstate *wanted = &shift->target.git;
-	int rc = ews_content_compare_git(out, content, shift->session, wanted);
+	const struct ews_gitstate *wanted = &work->target.git;
+	int rc = ews_content_compare_git(out, content, work->session, wanted);
 
-	if (rc == 0 && shift->opts->accepts_refreshed && ews_strv_has(out, "index") &&
-	    is_index_alike(wanted, &content->git, ews_odb_algo(shift->repo->odb)))
+	if (rc == 0 && work->opts->accepts_refreshed && ews_strv_has(out, "index") &&
+	    is_index_alike(wanted, &content->git, ews_odb_algo(work->repo->odb)))
 		ews_strv_filter(out, is_no_index, NULL);
 	return rc;
 }
 
-bool ews_transition_differs_in_root_owner(const struct ews_transition_work *shift, const struct ews_content *content)
+bool ews_transition_differs_in_root_owner(const struct ews_transition_work *work, const struct ews_content *content)
 {
-	const struct ews_content *target = &shift->target;
+	const struct ews_content *target = &work->target;
 
-	return moves_root(shift) && shift->step->with_owners && target->has_root_owner &&
+	return moves_root(work) && work->step->with_owners && target->has_root_owner &&
 	       (content->root_uid != target->root_uid || content->root_gid != target->root_gid);
 }
 
-bool ews_transition_differs_in_root(const struct ews_transition_work *shift, const struct ews_content *content)
+bool ews_transition_differs_in_root(const struct ews_transition_work *work, const struct ews_content *content)
 {
-	return moves_root(shift) && ews_content_root_mode_differs(content, &shift->target);
+	return moves_root(work) && ews_content_root_mode_differs(content, &work->target);
 }
 
-bool ews_transition_differs_in_root_xattrs(const struct ews_transition_work *shift, const struct ews_content *content)
+bool ews_transition_differs_in_root_xattrs(const struct ews_transition_work *work, const struct ews_content *content)
 {
-	return moves_root(shift) && ews_content_root_xattrs_differ(content, &shift->target);
+	return moves_root(work) && ews_content_root_xattrs_differ(content, &work->target);
 }
 
-int ews_transition_refuse_locked(const struct ews_transition_work *shift)
+int ews_transition_refuse_locked(const struct ews_transition_work *work)
 {
-	bool moves = ews_transition_moves_git(shift) && ews_transition_is_in_project(shift);
+	bool moves = ews_transition_moves_git(work) && ews_transition_is_in_project(work);
 
-	return ews_transition_stages(shift) || moves ? ews_stage_refuse_locked(shift->repo) : 0;
+	return ews_transition_stages(work) || moves ? ews_stage_refuse_locked(work->repo) : 0;
 }
 
-int ews_transition_adopt(struct ews_transition_work *shift, struct ews_strv *differences)
+int ews_transition_adopt(struct ews_transition_work *work, struct ews_strv *differences)
 {
-	int rc = ews_history_adopt(shift->session, NULL, &shift->now.git);
+	int rc = ews_history_adopt(work->session, NULL, &work->now.git);
 
 	if (rc != EWS_EDAMAGED)
 		return rc;
 	ews_error_clear();
-	shift->lacks_objects = true;
+	work->lacks_objects = true;
 	ews_strv_add(differences, EWS_GITFILE);
 	return 0;
 }
 
 /* Where what was under way is kept that the step put away when it turned this way, or the other. The caller frees it. */
-static char *kept_name(const struct ews_transition_work *shift, bool other)
+static char *kept_name(const struct ews_transition_work *work, bool other)
 {
-	bool undoing = shift->step->state == EWS_STEP_UNDOING;
+	bool undoing = work->step->state == EWS_STEP_UNDOING;
 
-	return ews_strfmt("%s.%c", shift->step->id, undoing != other ? 'u' : 'f');
+	return ews_strfmt("%s.%c", work->step->id, undoing != other ? 'u' : 'f');
 }
 
 /*
  * Open what an earlier move of the step put away, mostly nothing (`*out` -1), and list the names that come back. What has a
  * number was begun when the step had been killed, and stays in trash.
  */
-static int open_put_away(int *out, struct ews_strv *names, const struct ews_transition_work *shift)
+static int open_put_away(int *out, struct ews_strv *names, const struct ews_transition_work *work)
 {
-	EWS_CLEANUP(free) char *name = kept_name(shift, true);
+	EWS_CLEANUP(free) char *name = kept_name(work, true);
 	EWS_CLEANUP(dir_names) struct ews_dir_names all = EWS_DIR_NAMES_INIT;
-	struct ews_place place = ews_session_place(shift->session);
+	struct ews_place place = ews_session_place(work->session);
 	ssize_t n;
 
-	*out = shift->session->method->open_kept(&place, name, false);
+	*out = work->session->method->open_kept(&place, name, false);
 	if (*out < 0)
 		return ews_error_if_passing(*out);
 	n = ews_dir_names_read(&all, *out);
@@ -135,14 +135,14 @@ static int open_put_away(int *out, struct ews_strv *names, const struct ews_tran
 }
 
 /* Is another commit being picked or reverted, or does either begin or end? */
-static bool moves_pick(const struct ews_transition_work *shift)
+static bool moves_pick(const struct ews_transition_work *work)
 {
 	static const char *const names[] = { "CHERRY_PICK_HEAD", "REVERT_HEAD" };
 	bool moves = false;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		const struct ews_gitstate_file *was = ews_gitstate_file(&shift->target.git, names[i]);
-		const struct ews_gitstate_file *is = ews_gitstate_file(&shift->now.git, names[i]);
+		const struct ews_gitstate_file *was = ews_gitstate_file(&work->target.git, names[i]);
+		const struct ews_gitstate_file *is = ews_gitstate_file(&work->now.git, names[i]);
 
 		moves = moves || !was != !is || (was && !ews_gitstate_is_same_left(was, is));
 	}
@@ -153,34 +153,34 @@ static bool moves_pick(const struct ews_transition_work *shift)
  * Does what is there of that name stay? In place whatever it is, but for a sequencer that is at another commit than the one that
  * comes back: it would go on as though its own were done.
  */
-static bool stays(const struct ews_transition_work *shift, const struct ews_gitstate_file *was,
+static bool stays(const struct ews_transition_work *work, const struct ews_gitstate_file *was,
 		  const struct ews_gitstate_file *is)
 {
 	if (!is || ews_gitstate_is_same_left(was, is))
 		return is != NULL;
-	return shift->session->method->is_project && (strcmp(was->name, "sequencer") != 0 || !moves_pick(shift));
+	return work->session->method->is_project && (strcmp(was->name, "sequencer") != 0 || !moves_pick(work));
 }
 
-int ews_transition_plan_left(struct ews_transition_result *out, struct ews_transition_work *shift)
+int ews_transition_plan_left(struct ews_transition_result *out, struct ews_transition_work *work)
 {
-	struct ews_gitstate *target = &shift->target.git;
+	struct ews_gitstate *target = &work->target.git;
 	EWS_CLEANUP(strv) struct ews_strv away = EWS_STRV_INIT;
 	EWS_CLEANUP(fd) int fd = -1;
-	int rc = open_put_away(&fd, &away, shift);
+	int rc = open_put_away(&fd, &away, work);
 
-	shift->brings_back = away.n > 0;
+	work->brings_back = away.n > 0;
 	for (size_t i = 0; i < target->left.n;) {
 		const struct ews_gitstate_file *was = &target->left.items[i];
-		const struct ews_gitstate_file *is = ews_gitstate_left(&shift->now.git, was->name);
-		const struct ews_gitstate_file *held = ews_gitstate_file(&shift->now.git, was->name);
+		const struct ews_gitstate_file *is = ews_gitstate_left(&work->now.git, was->name);
+		const struct ews_gitstate_file *held = ews_gitstate_file(&work->now.git, was->name);
 
 		/* Older snapshots hold no head of a cherry-pick, and say but that there was one. */
-		if (held && ews_gitstate_is_under_way(held->name) && shift->session->method->is_project) {
+		if (held && ews_gitstate_is_under_way(held->name) && work->session->method->is_project) {
 			ews_gitstate_set_file(target, held->name, held->data.ptr, held->data.len);
 			ews_gitstate_drop_left(target, held->name);
 			continue;
 		}
-		if (stays(shift, was, is)) {
+		if (stays(work, was, is)) {
 			ews_gitstate_set_left(target, is->name, is->data.ptr, is->data.len);
 		} else if (!ews_strv_has(&away, was->name)) {
 			ews_strv_addf(&out->not_covered, "%s\tof git, %s then: no snapshot holds it", was->name,
@@ -193,16 +193,16 @@ int ews_transition_plan_left(struct ews_transition_result *out, struct ews_trans
 	return rc;
 }
 
-size_t ews_transition_name_strange(struct ews_transition_result *out, const struct ews_transition_work *shift,
+size_t ews_transition_name_strange(struct ews_transition_result *out, const struct ews_transition_work *work,
 				   int admin_fd)
 {
 	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
 
-	if (ews_transition_moves_git(shift))
-		ews_gitstate_list_strange(&names, &shift->target.git, &shift->now.git);
+	if (ews_transition_moves_git(work))
+		ews_gitstate_list_strange(&names, &work->target.git, &work->now.git);
 	for (size_t i = 0; i < names.n; i++) {
 		ews_strv_addf(&out->kept, "%s\tof git, %s", names.items[i],
-			      ews_gitstate_why_left(ews_gitstate_left(&shift->now.git, names.items[i])));
+			      ews_gitstate_why_left(ews_gitstate_left(&work->now.git, names.items[i])));
 		if (admin_fd >= 0)
 			ews_transition_measure(out, admin_fd, names.items[i]);
 	}
@@ -210,11 +210,11 @@ size_t ews_transition_name_strange(struct ews_transition_result *out, const stru
 }
 
 /* A rebase or the like that an earlier move took out of the entry goes on where it was. */
-static int bring_back(struct ews_transition_work *shift, int admin_fd)
+static int bring_back(struct ews_transition_work *work, int admin_fd)
 {
 	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
 	EWS_CLEANUP(fd) int away = -1;
-	int rc = open_put_away(&away, &names, shift);
+	int rc = open_put_away(&away, &names, work);
 
 	for (size_t i = 0; i < names.n && rc == 0; i++) {
 		rc = ews_file_rename_new(away, names.items[i], admin_fd, names.items[i]);
@@ -224,34 +224,33 @@ static int bring_back(struct ews_transition_work *shift, int admin_fd)
 			rc = 0;
 		}
 		if (rc == 0)
-			rc = ews_gitstate_note(&shift->target.git, admin_fd, names.items[i]);
+			rc = ews_gitstate_note(&work->target.git, admin_fd, names.items[i]);
 	}
 	return rc;
 }
 
 /* Mode, attributes and, where that is asked for, owner of the directory itself. */
-static int write_root(struct ews_transition_result *out, const struct ews_transition_work *shift, int root_fd)
+static int write_root(struct ews_transition_result *out, const struct ews_transition_work *work, int root_fd)
 {
-	bool dresses = ews_transition_differs_in_root_xattrs(shift, &shift->now);
+	bool dresses = ews_transition_differs_in_root_xattrs(work, &work->now);
 	struct stat st;
 	int rc;
 
-	if (ews_transition_differs_in_root_owner(shift, &shift->now))
-		(void)fchown(root_fd, shift->target.root_uid, shift->target.root_gid); /* the proof says whose it is */
-	rc = dresses ? ews_content_write_root_xattrs(&out->lost_attrs, &shift->target, root_fd) : 0;
-	if (rc < 0 || (!dresses && !ews_transition_differs_in_root(shift, &shift->now)) || !shift->target.root_mode)
+	if (ews_transition_differs_in_root_owner(work, &work->now))
+		(void)fchown(root_fd, work->target.root_uid, work->target.root_gid); /* the proof says whose it is */
+	rc = dresses ? ews_content_write_root_xattrs(&out->lost_attrs, &work->target, root_fd) : 0;
+	if (rc < 0 || (!dresses && !ews_transition_differs_in_root(work, &work->now)) || !work->target.root_mode)
 		return rc;
 	/* It may belong to another user, and is as it was; or an access list that came or went has changed it. */
-	if (fstat(root_fd, &st) == 0 && (st.st_mode & 07777) == shift->target.root_mode)
+	if (fstat(root_fd, &st) == 0 && (st.st_mode & 07777) == work->target.root_mode)
 		return 0;
-	return fchmod(root_fd, shift->target.root_mode) < 0 ? ews_error_os("cannot set the mode of the workspace")
-							    : 0;
+	return fchmod(root_fd, work->target.root_mode) < 0 ? ews_error_os("cannot set the mode of the workspace") : 0;
 }
 
 /* Is the index that `admin_fd` has another than the one that was kept? Of one that git has refreshed nothing is lost. */
-static int index_changed_since(const struct ews_transition_work *shift, int admin_fd)
+static int index_changed_since(const struct ews_transition_work *work, int admin_fd)
 {
-	const struct ews_gitstate *kept = shift->index_is_lent ? &shift->target.git : &shift->now.git;
+	const struct ews_gitstate *kept = work->index_is_lent ? &work->target.git : &work->now.git;
 	EWS_CLEANUP(gitstate) struct ews_gitstate since = EWS_GITSTATE_INIT;
 	struct stat st;
 	int rc;
@@ -261,42 +260,42 @@ static int index_changed_since(const struct ews_transition_work *shift, int admi
 	rc = ews_gitstate_read_index(&since, admin_fd);
 	if (rc < 0)
 		return rc;
-	return (since.has_index || kept->has_index) && !is_index_alike(kept, &since, ews_odb_algo(shift->repo->odb));
+	return (since.has_index || kept->has_index) && !is_index_alike(kept, &since, ews_odb_algo(work->repo->odb));
 }
 
 /*
  * Did somebody stage, commit or begin something since the present state was kept? Then git's state is his, as a file is that he
  * writes meanwhile. What can't be opened, or was put away, is made anew. Returns 1 or 0; below zero: nobody can tell.
  */
-static int has_changed_since(const struct ews_transition_work *shift)
+static int has_changed_since(const struct ews_transition_work *work)
 {
-	EWS_CLEANUP(fd) int admin = ews_session_open_admin(shift->session);
+	EWS_CLEANUP(fd) int admin = ews_session_open_admin(work->session);
 	EWS_CLEANUP(gitstate) struct ews_gitstate since = EWS_GITSTATE_INIT;
 	int rc;
 
-	if (admin < 0 || shift->lacks_objects || ews_transition_is_away(shift, EWS_GITFILE)) {
+	if (admin < 0 || work->lacks_objects || ews_transition_is_away(work, EWS_GITFILE)) {
 		ews_error_clear();
 		return 0;
 	}
 	rc = ews_gitstate_read_files(&since, admin);
 	if (rc < 0)
 		return rc;
-	if (!ews_gitstate_has_same_files(&shift->now.git, &since))
+	if (!ews_gitstate_has_same_files(&work->now.git, &since))
 		return 1;
-	rc = index_changed_since(shift, admin);
-	return rc != 0 ? rc : ews_transition_head_has_moved(shift);
+	rc = index_changed_since(work, admin);
+	return rc != 0 ? rc : ews_transition_head_has_moved(work);
 }
 
-static int write_state(struct ews_transition_result *out, struct ews_transition_work *shift, int admin)
+static int write_state(struct ews_transition_result *out, struct ews_transition_work *work, int admin)
 {
-	struct ews_session *session = shift->session;
-	EWS_CLEANUP(free) char *away = kept_name(shift, false);
+	struct ews_session *session = work->session;
+	EWS_CLEANUP(free) char *away = kept_name(work, false);
 	EWS_CLEANUP(fd) int keep = -1;
 	struct ews_sharing sharing = EWS_SHARING_NONE;
 	struct ews_place place = ews_session_place(session);
 	int rc;
 
-	if (ews_transition_name_strange(out, shift, admin)) {
+	if (ews_transition_name_strange(out, work, admin)) {
 		keep = session->method->open_kept(&place, away, true);
 		if (keep < 0)
 			return keep;
@@ -304,40 +303,40 @@ static int write_state(struct ews_transition_result *out, struct ews_transition_
 	/* A copy's git directory is its own. */
 	if (!session->method->owns_objects)
 		sharing = ews_odb_sharing(session->repo->odb);
-	rc = ews_gitstate_write(&shift->target.git, admin, keep, sharing);
-	return rc < 0 ? rc : ews_transition_restore_branches(shift);
+	rc = ews_gitstate_write(&work->target.git, admin, keep, sharing);
+	return rc < 0 ? rc : ews_transition_restore_branches(work);
 }
 
-int ews_transition_write_git(struct ews_transition_result *out, struct ews_transition_work *shift, int root_fd)
+int ews_transition_write_git(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd)
 {
 	EWS_CLEANUP(fd) int admin = -1;
 	struct ews_place place;
 	int changed;
-	int rc = write_root(out, shift, root_fd);
+	int rc = write_root(out, work, root_fd);
 
-	if (rc < 0 || !ews_transition_moves_git(shift))
+	if (rc < 0 || !ews_transition_moves_git(work))
 		return rc;
-	changed = has_changed_since(shift);
+	changed = has_changed_since(work);
 	if (changed < 0)
 		return changed;
-	place = ews_session_place(shift->session);
-	rc = shift->session->method->repair(&place, root_fd, &shift->target.git);
+	place = ews_session_place(work->session);
+	rc = work->session->method->repair(&place, root_fd, &work->target.git);
 	if (rc < 0)
 		return rc;
-	admin = shift->session->method->open_git(&place, root_fd);
+	admin = work->session->method->open_git(&place, root_fd);
 	if (admin < 0)
 		return admin;
 	/* Of what is left to its owner the proof says that it is not as it should be. */
-	rc = changed ? 0 : write_state(out, shift, admin);
-	return rc < 0 ? rc : bring_back(shift, admin);
+	rc = changed ? 0 : write_state(out, work, admin);
+	return rc < 0 ? rc : bring_back(work, admin);
 }
 
 /* Those of the wanted paths that an index may hold, on either side, and of them those that go; sorted. */
-static void list_staged(struct ews_strv *out, struct ews_strv *gone, const struct ews_transition_work *shift)
+static void list_staged(struct ews_strv *out, struct ews_strv *gone, const struct ews_transition_work *work)
 {
-	for (const char *const *path = shift->only; path && *path; path++) {
-		const struct ews_entry *now = ews_entries_find(&shift->now.scan.entries, *path);
-		const struct ews_entry *then = ews_entries_find(&shift->target.scan.entries, *path);
+	for (const char *const *path = work->only; path && *path; path++) {
+		const struct ews_entry *now = ews_entries_find(&work->now.scan.entries, *path);
+		const struct ews_entry *then = ews_entries_find(&work->target.scan.entries, *path);
 		bool comes = then && (then->type == EWS_ENTRY_FILE || then->type == EWS_ENTRY_LINK);
 		bool has_gone = !then || then->type == EWS_ENTRY_DIR;
 		bool was_there = now && now->type != EWS_ENTRY_DIR;
@@ -346,58 +345,58 @@ static void list_staged(struct ews_strv *out, struct ews_strv *gone, const struc
 		if (comes)
 			ews_strv_add(out, *path);
 		/* The try before this one may have removed it. */
-		else if (has_gone && (was_there || shift->opts->is_retry || shift->step->is_incomplete))
+		else if (has_gone && (was_there || work->opts->is_retry || work->step->is_incomplete))
 			ews_strv_add(gone, *path);
 	}
 }
 
 /* Is what the index is to have at the paths what it had before: before the step, or before the undo that is taken back? */
-static bool was_kept_staged(const struct ews_transition_work *shift)
+static bool was_kept_staged(const struct ews_transition_work *work)
 {
-	enum ews_step_state state = shift->step->state;
+	enum ews_step_state state = work->step->state;
 
-	return state == EWS_STEP_UNDOING || (state == EWS_STEP_REDOING && shift->target.git.has_index);
+	return state == EWS_STEP_UNDOING || (state == EWS_STEP_REDOING && work->target.git.has_index);
 }
 
 /* Is it a path that the project has not, now that it is as it was? */
 static bool is_gone(const void *payload, const char *path)
 {
-	const struct ews_transition_work *shift = payload;
+	const struct ews_transition_work *work = payload;
 
-	return ews_transition_is_wanted(shift, path) && !ews_entries_find(&shift->target.scan.entries, path);
+	return ews_transition_is_wanted(work, path) && !ews_entries_find(&work->target.scan.entries, path);
 }
 
 /*
  * What a sparse checkout has not came into the project by the step, and git took it for part of the checkout: without the files it
  * would say that they were deleted. The index is its user's, though: where it can't be written all else is as it was.
  */
-static void leave_out_again(const struct ews_transition_work *shift)
+static void leave_out_again(const struct ews_transition_work *work)
 {
-	enum ews_step_state state = shift->step->state;
+	enum ews_step_state state = work->step->state;
 	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
 
-	if (shift->session || shift->repo->is_plain || shift->repo->is_bare ||
+	if (work->session || work->repo->is_plain || work->repo->is_bare ||
 	    (state != EWS_STEP_UNDOING && state != EWS_STEP_REDOING))
 		return;
 	ews_error_save(&saved);
-	(void)ews_stage_leave_out(shift->repo, &shift->target.git, is_gone, shift); /* as said above */
+	(void)ews_stage_leave_out(work->repo, &work->target.git, is_gone, work); /* as said above */
 	(void)ews_error_restore(&saved);
 }
 
-int ews_transition_write_index(const struct ews_transition_work *shift)
+int ews_transition_write_index(const struct ews_transition_work *work)
 {
 	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv gone = EWS_STRV_INIT;
 
-	if (!ews_transition_stages(shift)) {
-		leave_out_again(shift);
+	if (!ews_transition_stages(work)) {
+		leave_out_again(work);
 		return 0;
 	}
-	if (!was_kept_staged(shift)) {
-		list_staged(&paths, &gone, shift);
-		return ews_stage_add(shift->repo, &paths, &gone);
+	if (!was_kept_staged(work)) {
+		list_staged(&paths, &gone, work);
+		return ews_stage_add(work->repo, &paths, &gone);
 	}
-	for (const char *const *path = shift->only; path && *path; path++)
+	for (const char *const *path = work->only; path && *path; path++)
 		ews_strv_add(&paths, *path);
-	return ews_stage_restore(shift->repo, &shift->target.git, &paths);
+	return ews_stage_restore(work->repo, &work->target.git, &paths);
 }

@@ -54,26 +54,26 @@ static int keep_anew(struct ews_batch *batch, int root_fd, const struct ews_entr
 }
 
 /* What was read a moment ago is with the batch. */
-static bool is_kept(const struct ews_transition_work *shift, const struct ews_oid *oid)
+static bool is_kept(const struct ews_transition_work *work, const struct ews_oid *oid)
 {
-	struct ews_odb *odb = shift->repo->odb;
+	struct ews_odb *odb = work->repo->odb;
 
-	return ews_batch_has(shift->batch, oid) || (ews_odb_has(odb, oid) && ews_odb_is_sound(odb, oid));
+	return ews_batch_has(work->batch, oid) || (ews_odb_has(odb, oid) && ews_odb_is_sound(odb, oid));
 }
 
-int ews_transition_keep_lost(struct ews_transition_work *shift, int root_fd)
+int ews_transition_keep_lost(struct ews_transition_work *work, int root_fd)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < shift->changes.n && rc == 0; i++) {
-		const struct ews_change *change = &shift->changes.items[i];
+	for (size_t i = 0; i < work->changes.n && rc == 0; i++) {
+		const struct ews_change *change = &work->changes.items[i];
 		const struct ews_entry *from = change->from;
 
 		if (!from || (from->type != EWS_ENTRY_FILE && from->type != EWS_ENTRY_LINK) ||
 		    (change->to && ews_oid_equal(&from->oid, &change->to->oid)))
 			continue;
-		if (!ews_oid_is_none(&from->oid) && !is_kept(shift, &from->oid))
-			rc = keep_anew(shift->batch, root_fd, from);
+		if (!ews_oid_is_none(&from->oid) && !is_kept(work, &from->oid))
+			rc = keep_anew(work->batch, root_fd, from);
 	}
 	return rc;
 }

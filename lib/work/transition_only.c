@@ -23,24 +23,24 @@ static int cmp_paths(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static bool is_named(const struct ews_transition_work *shift, const char *path)
+static bool is_named(const struct ews_transition_work *work, const char *path)
 {
-	return bsearch(&path, shift->only, shift->n_only, sizeof(path), cmp_paths);
+	return bsearch(&path, work->only, work->n_only, sizeof(path), cmp_paths);
 }
 
-bool ews_transition_is_wanted(const struct ews_transition_work *shift, const char *path)
+bool ews_transition_is_wanted(const struct ews_transition_work *work, const char *path)
 {
-	return shift->step->is_exact ? is_named(shift, path) : ews_path_is_inside_any(path, shift->only);
+	return work->step->is_exact ? is_named(work, path) : ews_path_is_inside_any(path, work->only);
 }
 
-bool ews_transition_is_below_wanted(const struct ews_transition_work *shift, const char *path)
+bool ews_transition_is_below_wanted(const struct ews_transition_work *work, const char *path)
 {
 	EWS_CLEANUP(free) char *at = NULL;
 
-	if (!shift->step->is_exact)
-		return ews_transition_is_wanted(shift, path);
+	if (!work->step->is_exact)
+		return ews_transition_is_wanted(work, path);
 	at = ews_strdup(path);
-	while (!is_named(shift, at)) {
+	while (!is_named(work, at)) {
 		char *slash = strrchr(at, '/');
 
 		if (!slash)
@@ -54,15 +54,15 @@ bool ews_transition_is_below_wanted(const struct ews_transition_work *shift, con
  * Is there no directory at `path`, and does it take one to bring back what the target has below? What is left out is looked at where it
  * stands, in `root_fd`.
  */
-static bool is_blocked(const struct ews_transition_work *shift, const char *path, int root_fd)
+static bool is_blocked(const struct ews_transition_work *work, const char *path, int root_fd)
 {
-	const struct ews_entry *entry = ews_entries_find(&shift->now.scan.entries, path);
+	const struct ews_entry *entry = ews_entries_find(&work->now.scan.entries, path);
 	struct stat st;
 
 	if (entry)
 		return !ews_entry_is_dir(entry);
-	if (!ews_skips_covering(&shift->now.scan.skips, path)) {
-		entry = ews_entries_find(&shift->target.scan.entries, path);
+	if (!ews_skips_covering(&work->now.scan.skips, path)) {
+		entry = ews_entries_find(&work->target.scan.entries, path);
 		return entry && ews_entry_is_dir(entry);
 	}
 	if (fstatat(root_fd, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
@@ -71,14 +71,14 @@ static bool is_blocked(const struct ews_transition_work *shift, const char *path
 }
 
 /* The directories that `path` lies in, from the first that is gone, or that something else stands in the place of. */
-static void add_blocked(struct ews_strv *to, const struct ews_transition_work *shift, const char *path, int root_fd)
+static void add_blocked(struct ews_strv *to, const struct ews_transition_work *work, const char *path, int root_fd)
 {
 	EWS_CLEANUP(free) char *at = ews_strdup(path);
 	bool is_below = false;
 
 	for (char *slash = strchr(at, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
-		is_below = is_below || is_blocked(shift, at, root_fd);
+		is_below = is_below || is_blocked(work, at, root_fd);
 		if (is_below)
 			ews_strv_add(to, at);
 		*slash = '/';
@@ -99,37 +99,37 @@ static void add_inside(struct ews_strv *to, const void *items, size_t size, size
 	}
 }
 
-void ews_transition_limit(struct ews_transition_work *shift, int root_fd)
+void ews_transition_limit(struct ews_transition_work *work, int root_fd)
 {
-	const char *const *only = shift->opts->only;
-	const struct ews_entries *then = &shift->target.scan.entries;
-	const struct ews_scan *now = &shift->now.scan;
-	struct ews_step *step = shift->step;
+	const char *const *only = work->opts->only;
+	const struct ews_entries *then = &work->target.scan.entries;
+	const struct ews_scan *now = &work->now.scan;
+	struct ews_step *step = work->step;
 
-	shift->only = only;
-	while (only && only[shift->n_only])
-		shift->n_only++;
+	work->only = only;
+	while (only && only[work->n_only])
+		work->n_only++;
 	/* Of one that was begun, what its names mean stays what it was. */
-	if (shift->opts->is_retry && !step->is_exact)
+	if (work->opts->is_retry && !step->is_exact)
 		return;
-	for (size_t i = 0; i < shift->n_only; i++)
+	for (size_t i = 0; i < work->n_only; i++)
 		if (ews_entries_has_below(then, only[i]))
-			add_blocked(&shift->exact, shift, only[i], root_fd);
-	for (size_t i = 0; i < shift->returning.n && only; i++)
-		add_blocked(&shift->exact, shift, shift->returning.items[i], root_fd);
-	if (!shift->exact.n)
+			add_blocked(&work->exact, work, only[i], root_fd);
+	for (size_t i = 0; i < work->returning.n && only; i++)
+		add_blocked(&work->exact, work, work->returning.items[i], root_fd);
+	if (!work->exact.n)
 		return;
-	for (size_t i = 0; i < shift->n_only; i++) {
-		ews_strv_add(&shift->exact, only[i]);
+	for (size_t i = 0; i < work->n_only; i++) {
+		ews_strv_add(&work->exact, only[i]);
 		if (step->is_exact)
 			continue;
-		add_inside(&shift->exact, now->entries.items, sizeof(*now->entries.items), now->entries.n, only[i]);
-		add_inside(&shift->exact, then->items, sizeof(*then->items), then->n, only[i]);
-		add_inside(&shift->exact, now->skips.items, sizeof(*now->skips.items), now->skips.n, only[i]);
+		add_inside(&work->exact, now->entries.items, sizeof(*now->entries.items), now->entries.n, only[i]);
+		add_inside(&work->exact, then->items, sizeof(*then->items), then->n, only[i]);
+		add_inside(&work->exact, now->skips.items, sizeof(*now->skips.items), now->skips.n, only[i]);
 	}
-	ews_strv_unique(&shift->exact);
-	shift->only = (const char *const *)shift->exact.items;
-	shift->n_only = shift->exact.n;
+	ews_strv_unique(&work->exact);
+	work->only = (const char *const *)work->exact.items;
+	work->n_only = work->exact.n;
 	step->is_exact = true;
-	ews_step_set_paths(step, shift->only);
+	ews_step_set_paths(step, work->only);
 }

@@ -24,16 +24,16 @@
 
 #define FEW_PATHS 16
 
-bool ews_transition_is_in_project(const struct ews_transition_work *shift)
+bool ews_transition_is_in_project(const struct ews_transition_work *work)
 {
-	return !shift->session || shift->session->method->is_project;
+	return !work->session || work->session->method->is_project;
 }
 
 /* A workspace is back at its start, when nothing was left out. The project itself may always have had more. */
-static bool is_base_target(const struct ews_transition_work *shift)
+static bool is_base_target(const struct ews_transition_work *work)
 {
-	return shift->opts->base && !ews_transition_is_in_project(shift) &&
-	       ews_oid_equal(&shift->opts->base->commit, &shift->opts->target->commit);
+	return work->opts->base && !ews_transition_is_in_project(work) &&
+	       ews_oid_equal(&work->opts->base->commit, &work->opts->target->commit);
 }
 
 /*
@@ -41,15 +41,15 @@ static bool is_base_target(const struct ews_transition_work *shift)
  * workspace nothing was left out at its start, but that ignored files came along: whatever
  * else is in the way came later.
  */
-static bool was_left_out(const struct ews_transition_work *shift, const struct ews_skip *skip)
+static bool was_left_out(const struct ews_transition_work *work, const struct ews_skip *skip)
 {
-	const struct ews_skip *then = ews_skips_covering(&shift->target.scan.skips, skip->path);
+	const struct ews_skip *then = ews_skips_covering(&work->target.scan.skips, skip->path);
 
-	if (is_base_target(shift) && ews_skip_is_gits(skip->reason))
+	if (is_base_target(work) && ews_skip_is_gits(skip->reason))
 		return then && ews_skip_is_gits(then->reason) && !strcmp(then->path, skip->path);
-	if (is_base_target(shift))
-		return then && then->reason == EWS_SKIP_PRESENT && !shift->kept.n;
-	if (then && then->reason == EWS_SKIP_PRESENT && shift->kept.n)
+	if (is_base_target(work))
+		return then && then->reason == EWS_SKIP_PRESENT && !work->kept.n;
+	if (then && then->reason == EWS_SKIP_PRESENT && work->kept.n)
 		return false;
 	/* What could not be kept, a socket say, is ignored where nobody asks for what is ignored. */
 	if (then && skip->reason == EWS_SKIP_IGNORED && then->reason != EWS_SKIP_PRESENT &&
@@ -57,7 +57,7 @@ static bool was_left_out(const struct ews_transition_work *shift, const struct e
 		return true;
 	if (then && ews_skip_is_gits(then->reason) && ews_skip_is_gits(skip->reason))
 		return true;
-	return then && (ews_transition_is_in_project(shift) || then->reason == skip->reason);
+	return then && (ews_transition_is_in_project(work) || then->reason == skip->reason);
 }
 
 /* Where the look was taken from a record the type is not known. */
@@ -69,9 +69,9 @@ static bool is_no_dir(const struct ews_skip *skip)
 }
 
 /* Does something of a project that nobody looks at stand where the target has a file, or a directory, or a file's directory? */
-static bool blocks_target(const struct ews_transition_work *shift, const struct ews_skip *skip)
+static bool blocks_target(const struct ews_transition_work *work, const struct ews_skip *skip)
 {
-	const struct ews_entries *list = &shift->target.scan.entries;
+	const struct ews_entries *list = &work->target.scan.entries;
 	EWS_CLEANUP(free) char *at = ews_strdup(skip->path);
 	const struct ews_entry *entry = ews_entries_find(list, skip->path);
 
@@ -88,33 +88,33 @@ static bool blocks_target(const struct ews_transition_work *shift, const struct 
 }
 
 /* Is the target a state of this workspace? No other, nor a commit, could know what came along here. */
-static bool is_of_this_session(const struct ews_transition_work *shift)
+static bool is_of_this_session(const struct ews_transition_work *work)
 {
-	return shift->session && !strcmp(shift->opts->target->session, shift->session->state.id);
+	return work->session && !strcmp(work->opts->target->session, work->session->state.id);
 }
 
 /* It came along at the start, was gone when the target was taken, and is back. */
-static bool is_back_since(const struct ews_transition_work *shift, const char *path)
+static bool is_back_since(const struct ews_transition_work *work, const char *path)
 {
-	return is_of_this_session(shift) && !is_base_target(shift) &&
-	       !ews_skips_covering(&shift->target.scan.skips, path) &&
-	       !ews_entries_find(&shift->target.scan.entries, path);
+	return is_of_this_session(work) && !is_base_target(work) &&
+	       !ews_skips_covering(&work->target.scan.skips, path) &&
+	       !ews_entries_find(&work->target.scan.entries, path);
 }
 
-static bool goes_away(const struct ews_transition_work *shift, const struct ews_skip *skip)
+static bool goes_away(const struct ews_transition_work *work, const struct ews_skip *skip)
 {
 	if (skip->reason == EWS_SKIP_OWN || skip->reason == EWS_SKIP_MOUNTED ||
-	    !ews_transition_is_below_wanted(shift, skip->path))
+	    !ews_transition_is_below_wanted(work, skip->path))
 		return false;
 	/* It lies in a directory that is meant alone, which may go, but not for what came into it. */
-	if (shift->step->is_exact && !ews_transition_is_wanted(shift, skip->path))
-		return blocks_target(shift, skip);
+	if (work->step->is_exact && !ews_transition_is_wanted(work, skip->path))
+		return blocks_target(work, skip);
 	/* What nobody shall look at stays, and what came along at the start, but where the target's own has to be. */
 	if (skip->reason == EWS_SKIP_EXCLUDED)
-		return blocks_target(shift, skip);
+		return blocks_target(work, skip);
 	if (skip->reason == EWS_SKIP_PRESENT)
-		return blocks_target(shift, skip) || is_back_since(shift, skip->path);
-	return shift->session ? !was_left_out(shift, skip) : blocks_target(shift, skip);
+		return blocks_target(work, skip) || is_back_since(work, skip->path);
+	return work->session ? !was_left_out(work, skip) : blocks_target(work, skip);
 }
 
 /* Is the path, or one above it, among the sorted ones, which may be as many as there are files? */
@@ -136,41 +136,41 @@ static bool is_below_any(const struct ews_strv *sorted, const char *path)
 	return false;
 }
 
-bool ews_transition_is_away(const struct ews_transition_work *shift, const char *path)
+bool ews_transition_is_away(const struct ews_transition_work *work, const char *path)
 {
-	return is_below_any(&shift->away, path);
+	return is_below_any(&work->away, path);
 }
 
 /* Was what stands at `entry` there at the session's start, as one of the ignored files that came along? */
-static bool came_along(const struct ews_transition_work *shift, const struct ews_entry *entry)
+static bool came_along(const struct ews_transition_work *work, const struct ews_entry *entry)
 {
-	const struct ews_entry *then = ews_entries_find(&shift->kept, entry->path);
+	const struct ews_entry *then = ews_entries_find(&work->kept, entry->path);
 
 	return then && (then->type == EWS_ENTRY_DIR) == (entry->type == EWS_ENTRY_DIR);
 }
 
-bool ews_transition_was_not_seen(const struct ews_transition_work *shift, const struct ews_entry *entry)
+bool ews_transition_was_not_seen(const struct ews_transition_work *work, const struct ews_entry *entry)
 {
-	const struct ews_skip *then = ews_skips_covering(&shift->target.scan.skips, entry->path);
+	const struct ews_skip *then = ews_skips_covering(&work->target.scan.skips, entry->path);
 
-	if (is_base_target(shift) || (then && then->reason == EWS_SKIP_PRESENT && shift->kept.n))
-		return came_along(shift, entry);
+	if (is_base_target(work) || (then && then->reason == EWS_SKIP_PRESENT && work->kept.n))
+		return came_along(work, entry);
 	return then;
 }
 
-bool ews_transition_has_own_repository(const struct ews_transition_work *shift, int trash_fd, const char *name)
+bool ews_transition_has_own_repository(const struct ews_transition_work *work, int trash_fd, const char *name)
 {
 	struct stat st;
 
-	return shift->session && shift->session->method->owns_objects && !shift->repo->is_plain &&
+	return work->session && work->session->method->owns_objects && !work->repo->is_plain &&
 	       fstatat(trash_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-bool ews_transition_brings_repository_back(const struct ews_transition_work *shift)
+bool ews_transition_brings_repository_back(const struct ews_transition_work *work)
 {
-	const struct ews_step *step = shift->step;
-	bool is_due = shift->returning.n && ews_strv_sorted_has(&shift->returning, EWS_GITFILE);
-	EWS_CLEANUP(fd) int trash = is_due ? ews_transition_open_trash(shift->repo, shift->session, step->id) : -1;
+	const struct ews_step *step = work->step;
+	bool is_due = work->returning.n && ews_strv_sorted_has(&work->returning, EWS_GITFILE);
+	EWS_CLEANUP(fd) int trash = is_due ? ews_transition_open_trash(work->repo, work->session, step->id) : -1;
 	bool found = false;
 
 	for (size_t i = 0; i < step->moved.n && trash >= 0 && !found; i++) {
@@ -178,7 +178,7 @@ bool ews_transition_brings_repository_back(const struct ews_transition_work *shi
 		const char *name;
 
 		found = ews_transition_split_moved(&path, &name, step->moved.items[i]) == 0 &&
-			!strcmp(path.ptr, EWS_GITFILE) && ews_transition_has_own_repository(shift, trash, name);
+			!strcmp(path.ptr, EWS_GITFILE) && ews_transition_has_own_repository(work, trash, name);
 	}
 	ews_error_clear();
 	return found;
@@ -188,23 +188,23 @@ bool ews_transition_brings_repository_back(const struct ews_transition_work *shi
  * A ".git" that is not the file that we wrote is kept like all that is in the way, whatever it is; ours as well, where the one of
  * before comes back.
  */
-static void plan_gitfile(struct ews_transition_work *shift, const struct ews_strv *tampered, int root_fd)
+static void plan_gitfile(struct ews_transition_work *work, const struct ews_strv *tampered, int root_fd)
 {
 	struct stat st;
 
-	if ((ews_strv_has(tampered, EWS_GITFILE) || ews_transition_brings_repository_back(shift)) &&
+	if ((ews_strv_has(tampered, EWS_GITFILE) || ews_transition_brings_repository_back(work)) &&
 	    fstatat(root_fd, EWS_GITFILE, &st, AT_SYMLINK_NOFOLLOW) == 0)
-		ews_strv_add(&shift->away, EWS_GITFILE);
+		ews_strv_add(&work->away, EWS_GITFILE);
 }
 
-static void plan_away(struct ews_transition_work *shift)
+static void plan_away(struct ews_transition_work *work)
 {
-	const struct ews_skips *skips = &shift->now.scan.skips;
+	const struct ews_skips *skips = &work->now.scan.skips;
 
 	for (size_t i = 0; i < skips->n; i++)
-		if (goes_away(shift, &skips->items[i]))
-			ews_strv_add(&shift->away, skips->items[i].path);
-	ews_strv_sort(&shift->away);
+		if (goes_away(work, &skips->items[i]))
+			ews_strv_add(&work->away, skips->items[i].path);
+	ews_strv_sort(&work->away);
 }
 
 int ews_transition_split_moved(struct ews_buf *path, const char **name, const char *line)
@@ -222,60 +222,60 @@ int ews_transition_split_moved(struct ews_buf *path, const char **name, const ch
 }
 
 /* The paths that what an earlier move took comes back to. */
-static void find_returning(struct ews_transition_work *shift)
+static void find_returning(struct ews_transition_work *work)
 {
-	for (size_t i = 0; i < shift->step->moved.n && !shift->step->is_emptied; i++) {
+	for (size_t i = 0; i < work->step->moved.n && !work->step->is_emptied; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 		const char *name;
 
-		if (ews_transition_split_moved(&path, &name, shift->step->moved.items[i]) < 0)
+		if (ews_transition_split_moved(&path, &name, work->step->moved.items[i]) < 0)
 			ews_error_clear(); /* move_back() says it */
 		else
-			ews_strv_add(&shift->returning, path.ptr);
+			ews_strv_add(&work->returning, path.ptr);
 	}
-	if (shift->returning.n)
-		ews_strv_sort(&shift->returning);
+	if (work->returning.n)
+		ews_strv_sort(&work->returning);
 }
 
 /* Does what an earlier move took come back to this path, or to one above it? Then it is not made anew. */
-static bool comes_back(const struct ews_transition_work *shift, const char *path)
+static bool comes_back(const struct ews_transition_work *work, const char *path)
 {
-	return is_below_any(&shift->returning, path);
+	return is_below_any(&work->returning, path);
 }
 
 /* Does the directory `path` hold something that was left out and stays? Then it stays, too. */
-static bool holds_left_out(const struct ews_transition_work *shift, const char *path)
+static bool holds_left_out(const struct ews_transition_work *work, const char *path)
 {
-	const struct ews_skips *skips = &shift->now.scan.skips;
+	const struct ews_skips *skips = &work->now.scan.skips;
 	/* what it holds stands right behind it */
 	size_t at = ews_path_find_first(skips->items, sizeof(*skips->items), skips->n, path);
 
 	for (; at < skips->n && ews_path_is_inside(skips->items[at].path, path); at++)
-		if (!ews_transition_is_away(shift, skips->items[at].path))
+		if (!ews_transition_is_away(work, skips->items[at].path))
 			return true;
 	return false;
 }
 
 /* Where single paths are meant: does the directory `path` hold something that is none of them? */
-static bool holds_unwanted(const struct ews_transition_work *shift, const char *path)
+static bool holds_unwanted(const struct ews_transition_work *work, const char *path)
 {
-	const struct ews_entries *now = &shift->now.scan.entries;
-	const struct ews_entry *dir = shift->step->is_exact ? ews_entries_find(now, path) : NULL;
+	const struct ews_entries *now = &work->now.scan.entries;
+	const struct ews_entry *dir = work->step->is_exact ? ews_entries_find(now, path) : NULL;
 
 	for (const struct ews_entry *e = dir ? dir + 1 : now->items + now->n;
 	     e < now->items + now->n && ews_path_is_inside(e->path, path); e++)
-		if (!ews_transition_is_wanted(shift, e->path) && !ews_transition_is_away(shift, e->path))
+		if (!ews_transition_is_wanted(work, e->path) && !ews_transition_is_away(work, e->path))
 			return true;
 	return false;
 }
 
-bool ews_transition_must_stay(const struct ews_transition_work *shift, const struct ews_change *change)
+bool ews_transition_must_stay(const struct ews_transition_work *work, const struct ews_change *change)
 {
 	bool is_dir = change->from && ews_entry_is_dir(change->from);
 
-	if (change->to || !is_dir || ews_transition_is_away(shift, change->path))
+	if (change->to || !is_dir || ews_transition_is_away(work, change->path))
 		return false;
-	return holds_left_out(shift, change->path) || holds_unwanted(shift, change->path);
+	return holds_left_out(work, change->path) || holds_unwanted(work, change->path);
 }
 
 const struct ews_skip *ews_transition_mounted_at(const struct ews_content *content, const char *path)
@@ -289,89 +289,89 @@ const struct ews_skip *ews_transition_mounted_at(const struct ews_content *conte
  * Only what the options name, and nothing that the target did not look at. Of what is renamed away
  * nothing is left to be removed; what the target has in its place is made anew.
  */
-static void limit_changes(struct ews_transition_work *shift)
+static void limit_changes(struct ews_transition_work *work)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < shift->changes.n; i++) {
-		struct ews_change *change = &shift->changes.items[i];
-		bool is_back = comes_back(shift, change->path);
-		bool was_skipped = !change->to && (!is_back || is_base_target(shift)) &&
-				   ews_transition_was_not_seen(shift, change->from);
-		bool stays = ews_transition_must_stay(shift, change);
+	for (size_t i = 0; i < work->changes.n; i++) {
+		struct ews_change *change = &work->changes.items[i];
+		bool is_back = comes_back(work, change->path);
+		bool was_skipped = !change->to && (!is_back || is_base_target(work)) &&
+				   ews_transition_was_not_seen(work, change->from);
+		bool stays = ews_transition_must_stay(work, change);
 
-		if (ews_transition_is_away(shift, change->path))
+		if (ews_transition_is_away(work, change->path))
 			change->from = NULL;
 		if (is_back)
 			change->to = NULL;
 
 		/* What lies there is another's, and what should lie there is beneath it. */
-		if (ews_transition_mounted_at(&shift->now, change->path))
+		if (ews_transition_mounted_at(&work->now, change->path))
 			continue;
-		if (ews_transition_is_wanted(shift, change->path) && !was_skipped && !stays &&
+		if (ews_transition_is_wanted(work, change->path) && !was_skipped && !stays &&
 		    (change->from || change->to))
-			shift->changes.items[kept++] = *change;
+			work->changes.items[kept++] = *change;
 	}
-	shift->changes.n = kept;
+	work->changes.n = kept;
 }
 
 static enum ews_hardlink_fate fate_before(void *payload, const char *path)
 {
-	const struct ews_transition_work *shift = payload;
+	const struct ews_transition_work *work = payload;
 
-	if (ews_transition_is_away(shift, path))
+	if (ews_transition_is_away(work, path))
 		return EWS_HARDLINK_LEAVES;
-	return ews_transition_is_wanted(shift, path) ? EWS_HARDLINK_FREE : EWS_HARDLINK_STAYS;
+	return ews_transition_is_wanted(work, path) ? EWS_HARDLINK_FREE : EWS_HARDLINK_STAYS;
 }
 
 /* Was the target a state of this very directory, so that it tells which of its files had no names elsewhere? */
-static bool is_own_target(const struct ews_transition_work *shift)
+static bool is_own_target(const struct ews_transition_work *work)
 {
-	return shift->session && (!shift->session->method->is_project ||
-				  !strcmp(shift->opts->target->session, shift->session->state.id));
+	return work->session &&
+	       (!work->session->method->is_project || !strcmp(work->opts->target->session, work->session->state.id));
 }
 
-void ews_transition_plan_names(struct ews_changes *changes, struct ews_transition_work *shift,
+void ews_transition_plan_names(struct ews_changes *changes, struct ews_transition_work *work,
 			       const struct ews_entries *now, ews_entry_equal_fn equal, ews_hardlink_fate_fn fate)
 {
 	const struct ews_hardlink_opts opts = { .now = now,
-						.want = &shift->target.scan.entries,
+						.want = &work->target.scan.entries,
 						.equal = equal,
-						.part_elsewhere = is_own_target(shift),
+						.part_elsewhere = is_own_target(work),
 						.fate = fate,
-						.payload = shift };
+						.payload = work };
 
 	ews_hardlinks_plan(changes, &opts);
 }
 
-ews_entry_equal_fn ews_transition_proven_equal(const struct ews_transition_work *shift)
+ews_entry_equal_fn ews_transition_proven_equal(const struct ews_transition_work *work)
 {
-	return shift->step->with_owners ? ews_entry_equal_with_owner : ews_entry_equal;
+	return work->step->with_owners ? ews_entry_equal_with_owner : ews_entry_equal;
 }
 
-static void add_equal(struct ews_transition_work *shift, const struct ews_entry *from, const struct ews_entry *to)
+static void add_equal(struct ews_transition_work *work, const struct ews_entry *from, const struct ews_entry *to)
 {
-	if (!from || !to || !shift->equal(from, to))
+	if (!from || !to || !work->equal(from, to))
 		return;
-	EWS_GROW(shift->changes.items, shift->changes.n, shift->changes.cap);
-	shift->changes.items[shift->changes.n++] = (struct ews_change){ from->path, from, to, NULL };
+	EWS_GROW(work->changes.items, work->changes.n, work->changes.cap);
+	work->changes.items[work->changes.n++] = (struct ews_change){ from->path, from, to, NULL };
 }
 
 /* What an earlier move took comes back to its place, though something that is equal stands there now. */
-static void free_places(struct ews_transition_work *shift)
+static void free_places(struct ews_transition_work *work)
 {
-	for (size_t i = 0; i < shift->step->moved.n && !shift->step->is_emptied; i++) {
+	for (size_t i = 0; i < work->step->moved.n && !work->step->is_emptied; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 		const struct ews_entry *from;
 		const char *name;
 
-		if (ews_transition_split_moved(&path, &name, shift->step->moved.items[i]) < 0) {
+		if (ews_transition_split_moved(&path, &name, work->step->moved.items[i]) < 0) {
 			ews_error_clear(); /* move_back() says it */
 			continue;
 		}
-		from = ews_entries_find(&shift->now.scan.entries, path.ptr);
+		from = ews_entries_find(&work->now.scan.entries, path.ptr);
 		if (from && from->type != EWS_ENTRY_DIR)
-			add_equal(shift, from, ews_entries_find(&shift->target.scan.entries, path.ptr));
+			add_equal(work, from, ews_entries_find(&work->target.scan.entries, path.ptr));
 	}
 }
 
@@ -379,58 +379,58 @@ static void free_places(struct ews_transition_work *shift)
  * What moves away whole leaves its place empty, also where the target has the same there: a submodule that was not checked out at
  * the start, say, and is by now. It is made anew.
  */
-static void fill_places(struct ews_transition_work *shift)
+static void fill_places(struct ews_transition_work *work)
 {
-	for (size_t i = 0; i < shift->away.n; i++)
-		add_equal(shift, ews_entries_find(&shift->now.scan.entries, shift->away.items[i]),
-			  ews_entries_find(&shift->target.scan.entries, shift->away.items[i]));
+	for (size_t i = 0; i < work->away.n; i++)
+		add_equal(work, ews_entries_find(&work->now.scan.entries, work->away.items[i]),
+			  ews_entries_find(&work->target.scan.entries, work->away.items[i]));
 }
 
-void ews_transition_find_changes(struct ews_transition_work *shift)
+void ews_transition_find_changes(struct ews_transition_work *work)
 {
 	size_t n;
 
-	if (shift->step->with_owners)
-		shift->equal = shift->is_fresh ? ews_entry_equal_with_owner : ews_entry_equal_with_time_and_owner;
+	if (work->step->with_owners)
+		work->equal = work->is_fresh ? ews_entry_equal_with_owner : ews_entry_equal_with_time_and_owner;
 	else
-		shift->equal = shift->is_fresh ? ews_entry_equal : ews_entry_equal_with_time;
-	ews_changes_between(&shift->changes, &shift->now.scan.entries, &shift->target.scan.entries, shift->equal);
-	n = shift->changes.n;
-	free_places(shift);
-	fill_places(shift);
-	if (shift->changes.n > n)
-		ews_changes_sort(&shift->changes);
-	limit_changes(shift);
-	ews_transition_plan_names(&shift->changes, shift, &shift->now.scan.entries, shift->equal, fate_before);
+		work->equal = work->is_fresh ? ews_entry_equal : ews_entry_equal_with_time;
+	ews_changes_between(&work->changes, &work->now.scan.entries, &work->target.scan.entries, work->equal);
+	n = work->changes.n;
+	free_places(work);
+	fill_places(work);
+	if (work->changes.n > n)
+		ews_changes_sort(&work->changes);
+	limit_changes(work);
+	ews_transition_plan_names(&work->changes, work, &work->now.scan.entries, work->equal, fate_before);
 }
 
 /*
  * What of the ignored files that the target knew of is gone. A project's products are
  * not ours to look after, so there all that is rewritten is new.
  */
-static void find_missing(struct ews_transition_result *out, struct ews_transition_work *shift)
+static void find_missing(struct ews_transition_result *out, struct ews_transition_work *work)
 {
-	const struct ews_skips *skips = &shift->target.scan.skips;
+	const struct ews_skips *skips = &work->target.scan.skips;
 
 	/* In place ignored files are part of the base, so nothing built is missing. */
-	shift->is_fresh = !shift->session;
-	for (size_t i = 0; i < skips->n && shift->session && !is_base_target(shift); i++) {
+	work->is_fresh = !work->session;
+	for (size_t i = 0; i < skips->n && work->session && !is_base_target(work); i++) {
 		const struct ews_skip *then = &skips->items[i];
 
-		if (then->reason != EWS_SKIP_IGNORED || comes_back(shift, then->path) ||
-		    ews_skips_covering(&shift->now.scan.skips, then->path) ||
-		    ews_entries_find(&shift->now.scan.entries, then->path))
+		if (then->reason != EWS_SKIP_IGNORED || comes_back(work, then->path) ||
+		    ews_skips_covering(&work->now.scan.skips, then->path) ||
+		    ews_entries_find(&work->now.scan.entries, then->path))
 			continue;
-		shift->is_fresh = true;
+		work->is_fresh = true;
 		ews_path_line_add(&out->not_covered, then->path, "ignored, is gone");
 	}
 }
 
 /* How many of `paths`, from `at` on, came along with the same whole path as the first? It is put into `top`. */
-static size_t count_below(const char **top, const struct ews_transition_work *shift, const struct ews_strv *paths,
+static size_t count_below(const char **top, const struct ews_transition_work *work, const struct ews_strv *paths,
 			  size_t at)
 {
-	const struct ews_skip *skip = ews_skips_covering(&shift->target.scan.skips, paths->items[at]);
+	const struct ews_skip *skip = ews_skips_covering(&work->target.scan.skips, paths->items[at]);
 	size_t n = 1;
 
 	*top = skip ? skip->path : paths->items[at];
@@ -440,14 +440,14 @@ static size_t count_below(const char **top, const struct ews_transition_work *sh
 }
 
 /* A few are named one by one; of a whole build that ran anew the directory is enough. */
-static void name_ignored(struct ews_transition_result *out, const struct ews_transition_work *shift,
+static void name_ignored(struct ews_transition_result *out, const struct ews_transition_work *work,
 			 const struct ews_strv *paths, const char *what)
 {
 	for (size_t i = 0, n; i < paths->n; i += n) {
 		const char *top = paths->items[i];
 
-		n = paths->n > FEW_PATHS ? count_below(&top, shift, paths, i) : 1;
-		if (!ews_transition_is_wanted(shift, paths->items[i]))
+		n = paths->n > FEW_PATHS ? count_below(&top, work, paths, i) : 1;
+		if (!ews_transition_is_wanted(work, paths->items[i]))
 			continue;
 		if (n > 1)
 			ews_path_line_addf(&out->not_covered, top, "ignored, %zu paths of it: %s", n, what);
@@ -457,39 +457,39 @@ static void name_ignored(struct ews_transition_result *out, const struct ews_tra
 }
 
 /* Any of what came along may have been built anew. */
-static void name_unknown(struct ews_transition_result *out, struct ews_transition_work *shift)
+static void name_unknown(struct ews_transition_result *out, struct ews_transition_work *work)
 {
-	const struct ews_skips *skips = &shift->target.scan.skips;
+	const struct ews_skips *skips = &work->target.scan.skips;
 	EWS_CLEANUP(strv) struct ews_strv present = EWS_STRV_INIT;
 
-	shift->is_fresh = true;
+	work->is_fresh = true;
 	for (size_t i = 0; i < skips->n; i++)
 		if (skips->items[i].reason == EWS_SKIP_PRESENT)
 			ews_strv_add(&present, skips->items[i].path);
-	name_ignored(out, shift, &present, shift->lacks_kept);
+	name_ignored(out, work, &present, work->lacks_kept);
 }
 
 /*
  * Of the ignored files that came along what is gone or was written since the start is named. Something was built then,
  * of files that are about to change.
  */
-static void name_lost(struct ews_transition_result *out, struct ews_transition_work *shift)
+static void name_lost(struct ews_transition_result *out, struct ews_transition_work *work)
 {
-	const struct ews_ignored_changes *changes = &shift->ignored;
+	const struct ews_ignored_changes *changes = &work->ignored;
 
-	if (shift->lacks_kept)
-		name_unknown(out, shift);
+	if (work->lacks_kept)
+		name_unknown(out, work);
 	if (changes->gone.n || changes->changed.n)
-		shift->is_fresh = true;
+		work->is_fresh = true;
 	/* What came later and stays may be another product than the target's. */
 	for (size_t i = 0; i < changes->newer.n; i++)
-		if (!ews_transition_is_away(shift, changes->newer.items[i]))
-			shift->is_fresh = true;
+		if (!ews_transition_is_away(work, changes->newer.items[i]))
+			work->is_fresh = true;
 	/* Another state may have had them so. */
-	if (!is_base_target(shift))
+	if (!is_base_target(work))
 		return;
-	name_ignored(out, shift, &changes->gone, "gone");
-	name_ignored(out, shift, &changes->changed, "changed");
+	name_ignored(out, work, &changes->gone, "gone");
+	name_ignored(out, work, &changes->changed, "changed");
 }
 
 /* What the base, the target or the state that was left has is looked at even where it is ignored. */
@@ -516,13 +516,13 @@ static void join_known(struct ews_content *known, const struct ews_content *more
  * What the target was made of is looked at once more, also where target and base have none of it, as what was deleted and is ignored
  * by now. No ref may hold its contents.
  */
-static void join_seen(struct ews_transition_work *shift)
+static void join_seen(struct ews_transition_work *work)
 {
-	const struct ews_content *seen = shift->opts->seen;
+	const struct ews_content *seen = work->opts->seen;
 	EWS_CLEANUP(content) struct ews_content wanted = EWS_CONTENT_INIT;
 	struct ews_entries *list = &wanted.scan.entries;
 
-	for (const char *const *path = shift->opts->only; seen && path && *path; path++) {
+	for (const char *const *path = work->opts->only; seen && path && *path; path++) {
 		const struct ews_entry *entry = ews_entries_find(&seen->scan.entries, *path);
 
 		if (!entry)
@@ -532,7 +532,7 @@ static void join_seen(struct ews_transition_work *shift)
 			list->items[list->n - 1].oid = (struct ews_oid)EWS_OID_NONE;
 	}
 	ews_manifest_hash(wanted.hash, list);
-	join_known(&shift->joined, &wanted);
+	join_known(&work->joined, &wanted);
 }
 
 /* What its modes keep its owner from reading. */
@@ -551,67 +551,67 @@ static void add_closed(struct ews_strv *out, const struct ews_entries *list)
  * What was taken elsewhere, of the project or in another session, is of that place: a workspace whose HEAD is on the project's
  * branch would move that with each commit.
  */
-static int settle_place(struct ews_transition_work *shift)
+static int settle_place(struct ews_transition_work *work)
 {
-	const struct ews_snapshot *target = shift->opts->target;
+	const struct ews_snapshot *target = work->opts->target;
 	const struct ews_oid *head = &target->head;
 
-	if (!ews_transition_moves_git(shift) || ews_transition_is_in_project(shift) ||
-	    !strcmp(target->session, shift->session->state.id))
+	if (!ews_transition_moves_git(work) || ews_transition_is_in_project(work) ||
+	    !strcmp(target->session, work->session->state.id))
 		return 0;
 	/* It was on a branch yet to be born, or damaged: here HEAD stands where it did at the start. */
-	if (ews_oid_is_none(head) && shift->opts->base)
-		head = &shift->opts->base->head;
-	return ews_oid_is_none(head) ? 0 : ews_gitstate_detach(&shift->target.git, head);
+	if (ews_oid_is_none(head) && work->opts->base)
+		head = &work->opts->base->head;
+	return ews_oid_is_none(head) ? 0 : ews_gitstate_detach(&work->target.git, head);
 }
 
 /* What is wanted, and all that is known to be kept. */
-static int read_targets(struct ews_transition_work *shift)
+static int read_targets(struct ews_transition_work *work)
 {
 	int rc = 0;
 
-	if (shift->opts->base)
-		rc = ews_snapshot_content(&shift->joined, shift->repo, shift->opts->base);
+	if (work->opts->base)
+		rc = ews_snapshot_content(&work->joined, work->repo, work->opts->base);
 	if (rc == 0)
-		rc = ews_snapshot_content(&shift->target, shift->repo, shift->opts->target);
+		rc = ews_snapshot_content(&work->target, work->repo, work->opts->target);
 	if (rc == 0)
-		rc = settle_place(shift);
-	if (rc == 0 && shift->opts->left)
-		rc = ews_snapshot_content(&shift->left, shift->repo, shift->opts->left);
+		rc = settle_place(work);
+	if (rc == 0 && work->opts->left)
+		rc = ews_snapshot_content(&work->left, work->repo, work->opts->left);
 	if (rc < 0)
 		return rc;
-	join_known(&shift->joined, &shift->target);
-	join_known(&shift->joined, &shift->left);
-	join_seen(shift);
-	if (ews_transition_is_in_project(shift)) {
-		add_closed(&shift->ours, &shift->target.scan.entries);
-		add_closed(&shift->ours, &shift->left.scan.entries);
-		ews_strv_unique(&shift->ours);
+	join_known(&work->joined, &work->target);
+	join_known(&work->joined, &work->left);
+	join_seen(work);
+	if (ews_transition_is_in_project(work)) {
+		add_closed(&work->ours, &work->target.scan.entries);
+		add_closed(&work->ours, &work->left.scan.entries);
+		ews_strv_unique(&work->ours);
 	}
 	return 0;
 }
 
-static int read_kept(struct ews_transition_work *shift)
+static int read_kept(struct ews_transition_work *work)
 {
-	int rc = ews_ignored_read(&shift->kept, shift->session);
+	int rc = ews_ignored_read(&work->kept, work->session);
 
 	if (rc == EWS_EDAMAGED)
-		shift->lacks_kept = "the list of what came along is lost";
+		work->lacks_kept = "the list of what came along is lost";
 	else if (rc == EWS_EUNSUPPORTED)
-		shift->lacks_kept = "the list of what came along was written by another version";
-	if (!shift->lacks_kept)
+		work->lacks_kept = "the list of what came along was written by another version";
+	if (!work->lacks_kept)
 		return rc;
 	ews_error_clear();
 	return 0;
 }
 
 /* What stays as it is where nothing is asked for but the base, whole, by a step that does no more. */
-static bool can_settle(const struct ews_transition_work *shift)
+static bool can_settle(const struct ews_transition_work *work)
 {
-	const struct ews_transition_opts *opts = shift->opts;
-	const struct ews_step *step = shift->step;
-	bool is_whole = is_base_target(shift) && !opts->left && !opts->only && !opts->seen && !shift->kept.n &&
-			!shift->lacks_kept;
+	const struct ews_transition_opts *opts = work->opts;
+	const struct ews_step *step = work->step;
+	bool is_whole = is_base_target(work) && !opts->left && !opts->only && !opts->seen && !work->kept.n &&
+			!work->lacks_kept;
 	bool is_plain = !opts->full && !opts->accepts_refreshed && !opts->dry_run && !opts->is_retry &&
 			!opts->stays_open && !step->with_owners;
 	bool is_new = step->state == EWS_STEP_PLANNED && !step->moved.n && !step->stays.n &&
@@ -621,23 +621,23 @@ static bool can_settle(const struct ews_transition_work *shift)
 }
 
 /* Is all that there is known to be as the target? Else that is read. */
-static int settle(struct ews_transition_work *shift, struct ews_snapshot_reading *reading)
+static int settle(struct ews_transition_work *work, struct ews_snapshot_reading *reading)
 {
 	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;
 	int rc = 0;
 
-	if (!ews_content_has_hash(&shift->now, shift->target.hash) ||
-	    !ews_settled_is(&shift->now, &shift->opts->target->commit))
+	if (!ews_content_has_hash(&work->now, work->target.hash) ||
+	    !ews_settled_is(&work->now, &work->opts->target->commit))
 		return ews_snapshot_reading_finish(reading);
-	if (!shift->repo->is_plain) {
-		rc = ews_session_tampered(&differences, shift->session);
+	if (!work->repo->is_plain) {
+		rc = ews_session_tampered(&differences, work->session);
 		if (rc >= 0)
-			rc = ews_transition_adopt(shift, &differences);
+			rc = ews_transition_adopt(work, &differences);
 	}
 	if (rc < 0)
 		return rc;
-	shift->is_settled = !differences.n;
-	return shift->is_settled ? 0 : ews_snapshot_reading_finish(reading);
+	work->is_settled = !differences.n;
+	return work->is_settled ? 0 : ews_snapshot_reading_finish(reading);
 }
 
 /* Where there is one at all: it is kept beside what git reads. */
@@ -652,89 +652,88 @@ static void name_config(struct ews_transition_result *out, int root_fd)
 	out->kept_bytes += (uint64_t)st.st_size;
 }
 
-int ews_transition_plan(struct ews_transition_result *out, struct ews_transition_work *shift, int root_fd)
+int ews_transition_plan(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd)
 {
 	struct ews_content_opts opts = { .partial = true,
 					 .index_may_wait = true,
 					 .hash_may_wait = true,
-					 .progress = shift->opts->progress,
-					 .payload = shift->opts->payload };
+					 .progress = work->opts->progress,
+					 .payload = work->opts->payload };
 	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;
 	/* Mostly they are one; that is read once, and while what is there now is looked at. */
-	bool is_one = is_base_target(shift) && !shift->opts->left;
-	struct ews_snapshot_reading reading = { .out = &shift->target,
-						.repo = shift->repo,
-						.snapshot = shift->opts->target };
-	int rc = is_one ? ews_snapshot_reading_begin(&reading) : read_targets(shift);
+	bool is_one = is_base_target(work) && !work->opts->left;
+	struct ews_snapshot_reading reading = { .out = &work->target,
+						.repo = work->repo,
+						.snapshot = work->opts->target };
+	int rc = is_one ? ews_snapshot_reading_begin(&reading) : read_targets(work);
 
-	if (rc == 0 && shift->session)
-		rc = read_kept(shift);
+	if (rc == 0 && work->session)
+		rc = read_kept(work);
 	if (rc < 0)
 		return rc;
-	find_returning(shift);
-	shift->can_settle = can_settle(shift);
-	shift->known = opts.known = is_one ? &shift->target : &shift->joined;
+	find_returning(work);
+	work->can_settle = can_settle(work);
+	work->known = opts.known = is_one ? &work->target : &work->joined;
 	/* Before the step nothing there is of its making. */
-	if (shift->step->state != EWS_STEP_PLANNED || shift->opts->is_retry)
-		opts.ours = &shift->ours;
+	if (work->step->state != EWS_STEP_PLANNED || work->opts->is_retry)
+		opts.ours = &work->ours;
 	if (is_one) {
 		opts.read_known = ews_snapshot_reading_finish;
 		opts.known_payload = &reading;
-		opts.known_may_wait = shift->can_settle &&
-				      ews_settled_was(shift->session, &shift->opts->target->commit);
+		opts.known_may_wait = work->can_settle && ews_settled_was(work->session, &work->opts->target->commit);
 	}
-	rc = ews_content_now(&shift->now, shift->repo, shift->session, shift->batch, &opts);
+	rc = ews_content_now(&work->now, work->repo, work->session, work->batch, &opts);
 	if (rc == 0 && opts.known_may_wait)
-		rc = settle(shift, &reading);
-	if (rc < 0 || shift->is_settled)
+		rc = settle(work, &reading);
+	if (rc < 0 || work->is_settled)
 		return rc;
-	ews_transition_limit(shift, root_fd);
-	if (shift->step->with_owners)
-		rc = ews_content_need_owners(&shift->target, shift->opts->target->id);
-	if (rc == 0 && shift->kept.n)
-		rc = ews_ignored_compare(&shift->ignored, &shift->kept, &shift->now, shift->session);
+	ews_transition_limit(work, root_fd);
+	if (work->step->with_owners)
+		rc = ews_content_need_owners(&work->target, work->opts->target->id);
+	if (rc == 0 && work->kept.n)
+		rc = ews_ignored_compare(&work->ignored, &work->kept, &work->now, work->session);
 	if (rc == 0)
-		rc = ews_transition_refuse_locked(shift);
+		rc = ews_transition_refuse_locked(work);
 	if (rc < 0)
 		return rc;
-	if (ews_transition_moves_git(shift)) {
-		rc = ews_transition_plan_left(out, shift);
+	if (ews_transition_moves_git(work)) {
+		rc = ews_transition_plan_left(out, work);
 		if (rc < 0)
 			return rc;
-		if (ews_transition_is_in_project(shift))
-			ews_gitstate_keep_worktree(&shift->target.git, &shift->now.git, shift->repo->git_fd, root_fd);
-		rc = ews_transition_compare_git(&differences, shift, &shift->now);
+		if (ews_transition_is_in_project(work))
+			ews_gitstate_keep_worktree(&work->target.git, &work->now.git, work->repo->git_fd, root_fd);
+		rc = ews_transition_compare_git(&differences, work, &work->now);
 		if (rc == 0)
-			rc = ews_transition_branch_differs(shift);
+			rc = ews_transition_branch_differs(work);
 		if (rc < 0)
 			return rc;
 		if (rc > 0)
 			ews_strv_add(&differences, "branch");
-		rc = ews_session_tampered(&differences, shift->session);
+		rc = ews_session_tampered(&differences, work->session);
 		if (rc >= 0)
-			rc = ews_transition_adopt(shift, &differences);
+			rc = ews_transition_adopt(work, &differences);
 		if (rc < 0)
 			return rc;
-		plan_gitfile(shift, &differences, root_fd);
+		plan_gitfile(work, &differences, root_fd);
 		if (ews_strv_has(&differences, EWS_METHOD_CONFIG))
 			name_config(out, root_fd);
 	}
-	shift->has_git_change = differences.n > 0 || ews_transition_differs_in_root(shift, &shift->now) ||
-				ews_transition_differs_in_root_xattrs(shift, &shift->now) ||
-				ews_transition_differs_in_root_owner(shift, &shift->now);
-	plan_away(shift);
-	find_missing(out, shift);
-	name_lost(out, shift);
+	work->has_git_change = differences.n > 0 || ews_transition_differs_in_root(work, &work->now) ||
+			       ews_transition_differs_in_root_xattrs(work, &work->now) ||
+			       ews_transition_differs_in_root_owner(work, &work->now);
+	plan_away(work);
+	find_missing(out, work);
+	name_lost(out, work);
 	return rc < 0 ? rc : 0;
 }
 
-void ews_transition_list_changes(struct ews_transition_result *out, const struct ews_transition_work *shift)
+void ews_transition_list_changes(struct ews_transition_result *out, const struct ews_transition_work *work)
 {
-	for (size_t i = 0; i < shift->changes.n; i++) {
-		const struct ews_change *change = &shift->changes.items[i];
+	for (size_t i = 0; i < work->changes.n; i++) {
+		const struct ews_change *change = &work->changes.items[i];
 
 		/* It makes way for what comes back. */
-		if (!change->to && ews_entries_find(&shift->target.scan.entries, change->path))
+		if (!change->to && ews_entries_find(&work->target.scan.entries, change->path))
 			continue;
 		/* A time that is set back is not worth a word; that names are of one file again, or not, is. */
 		if (!change->from || !change->to || !ews_entry_equal(change->from, change->to) ||
@@ -743,22 +742,22 @@ void ews_transition_list_changes(struct ews_transition_result *out, const struct
 	}
 }
 
-void ews_transition_spare_shared_files(struct ews_transition_work *shift)
+void ews_transition_spare_shared_files(struct ews_transition_work *work)
 {
-	size_t kept = 0, n_away = shift->away.n;
+	size_t kept = 0, n_away = work->away.n;
 
-	for (size_t i = 0; i < shift->changes.n && n_away; i++) {
-		struct ews_change *change = &shift->changes.items[i];
+	for (size_t i = 0; i < work->changes.n && n_away; i++) {
+		struct ews_change *change = &work->changes.items[i];
 
 		if (change->from && change->from->type == EWS_ENTRY_FILE && change->from->is_elsewhere) {
-			ews_strv_add(&shift->away, change->path);
+			ews_strv_add(&work->away, change->path);
 			change->from = NULL;
 		}
 		if (change->from || change->to)
-			shift->changes.items[kept++] = *change;
+			work->changes.items[kept++] = *change;
 	}
 	if (!n_away)
 		return;
-	shift->changes.n = kept;
-	ews_strv_sort(&shift->away);
+	work->changes.n = kept;
+	ews_strv_sort(&work->away);
 }

@@ -55,11 +55,11 @@ struct ews_transition_work {
  * Take the options' paths, once it is known what is there, in `root_fd`, and what is to be there; where a directory that one lies
  * in has to be made, the step becomes exact, and says so when it is written.
  */
-void ews_transition_limit(struct ews_transition_work *shift, int root_fd);
+void ews_transition_limit(struct ews_transition_work *work, int root_fd);
 /* Is `path` among what the transition is limited to, or is it limited to nothing? */
-bool ews_transition_is_wanted(const struct ews_transition_work *shift, const char *path);
+bool ews_transition_is_wanted(const struct ews_transition_work *work, const char *path);
 /* Is it, or something that it lies in? */
-bool ews_transition_is_below_wanted(const struct ews_transition_work *shift, const char *path);
+bool ews_transition_is_below_wanted(const struct ews_transition_work *work, const char *path);
 
 /* transition_plan.c: what goes where. */
 
@@ -67,41 +67,41 @@ bool ews_transition_is_below_wanted(const struct ews_transition_work *shift, con
  * Read the target and what is there, and find what differs and what must be renamed away. Where it is known that nothing does
  * (`is_settled`) nothing more is to be asked.
  */
-int ews_transition_plan(struct ews_transition_result *out, struct ews_transition_work *shift, int root_fd);
+int ews_transition_plan(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd);
 /* Find what is to be written, once that is planned. */
-void ews_transition_find_changes(struct ews_transition_work *shift);
-void ews_transition_list_changes(struct ews_transition_result *out, const struct ews_transition_work *shift);
+void ews_transition_find_changes(struct ews_transition_work *work);
+void ews_transition_list_changes(struct ews_transition_result *out, const struct ews_transition_work *work);
 /*
  * A file that has names elsewhere may have one of them in what is renamed away, unread. Both are one file again when both come
  * back, so what would be removed or replaced of it is renamed away as well.
  */
-void ews_transition_spare_shared_files(struct ews_transition_work *shift);
+void ews_transition_spare_shared_files(struct ews_transition_work *work);
 
 /* Are the files that a person works on what is written? */
-bool ews_transition_is_in_project(const struct ews_transition_work *shift);
-bool ews_transition_is_away(const struct ews_transition_work *shift, const char *path);
+bool ews_transition_is_in_project(const struct ews_transition_work *work);
+bool ews_transition_is_away(const struct ews_transition_work *work, const char *path);
 /* Did the target not look at what stands at `entry`? Of what came along, and what was new beside that, it knew the names. */
-bool ews_transition_was_not_seen(const struct ews_transition_work *shift, const struct ews_entry *entry);
+bool ews_transition_was_not_seen(const struct ews_transition_work *work, const struct ews_entry *entry);
 /* Is it a directory that the target has not, and that can't go because of what it holds? */
-bool ews_transition_must_stay(const struct ews_transition_work *shift, const struct ews_change *change);
+bool ews_transition_must_stay(const struct ews_transition_work *work, const struct ews_change *change);
 /* What is mounted at `path`, or above it, in `content`'s directory; NULL: nothing. */
 const struct ews_skip *ews_transition_mounted_at(const struct ews_content *content, const char *path);
 /* Is `name` in the step's trash the repository of a copy, which has what nobody else has? */
-bool ews_transition_has_own_repository(const struct ews_transition_work *shift, int trash_fd, const char *name);
+bool ews_transition_has_own_repository(const struct ews_transition_work *work, int trash_fd, const char *name);
 /* Does such a one come back, which an earlier move took? */
-bool ews_transition_brings_repository_back(const struct ews_transition_work *shift);
+bool ews_transition_brings_repository_back(const struct ews_transition_work *work);
 /* "<escaped path>\t<name>" */
 int ews_transition_split_moved(struct ews_buf *path, const char **name, const char *line);
 /* What must be written so that the names of one file are that; `now` is what is there. */
-void ews_transition_plan_names(struct ews_changes *changes, struct ews_transition_work *shift,
+void ews_transition_plan_names(struct ews_changes *changes, struct ews_transition_work *work,
 			       const struct ews_entries *now, ews_entry_equal_fn equal, ews_hardlink_fate_fn fate);
 /* What of two entries must agree after all. */
-ews_entry_equal_fn ews_transition_proven_equal(const struct ews_transition_work *shift);
+ews_entry_equal_fn ews_transition_proven_equal(const struct ews_transition_work *work);
 
 /* transition_keep.c: what is about to go is in the store for certain. */
 
 /* What goes and is not in the store, though a snapshot has it, joins the batch: it is read again in `root_fd`. */
-int ews_transition_keep_lost(struct ews_transition_work *shift, int root_fd);
+int ews_transition_keep_lost(struct ews_transition_work *work, int root_fd);
 
 /* transition.c: count files and bytes of something that is renamed away, for people. */
 void ews_transition_measure(struct ews_transition_result *out, int dir_fd, const char *name);
@@ -109,59 +109,58 @@ void ews_transition_measure(struct ews_transition_result *out, int dir_fd, const
 /* transition_git.c: git's own state, where the transition is about it. */
 
 /* Does it stage what it puts, in the project's index, as `apply --index` does? */
-bool ews_transition_stages(const struct ews_transition_work *shift);
+bool ews_transition_stages(const struct ews_transition_work *work);
 
 /* Is it about git's state as well? Not in the project, not with paths, not where the target has none. */
-bool ews_transition_moves_git(const struct ews_transition_work *shift);
+bool ews_transition_moves_git(const struct ews_transition_work *work);
 /* Name what of it in `content`, whose index may be due, is not as in the target, as far as the options ask for that. */
-int ews_transition_compare_git(struct ews_strv *out, const struct ews_transition_work *shift,
+int ews_transition_compare_git(struct ews_strv *out, const struct ews_transition_work *work,
 			       struct ews_content *content);
 /*
  * Of what the target had of git's state and no snapshot holds: what is there as it was stays, and in place what went on since,
  * which is not ours to end; what was put away comes back; the rest is named.
  */
-int ews_transition_plan_left(struct ews_transition_result *out, struct ews_transition_work *shift);
+int ews_transition_plan_left(struct ews_transition_result *out, struct ews_transition_work *work);
 /* Name, and measure in `admin_fd` (-1: don't), what of git's state is put away: the target had none of it, or another. Returns how much. */
-size_t ews_transition_name_strange(struct ews_transition_result *out, const struct ews_transition_work *shift,
+size_t ews_transition_name_strange(struct ews_transition_result *out, const struct ews_transition_work *work,
 				   int admin_fd);
 /* A private repository that is not whole goes to trash as it is, and is made anew. */
-int ews_transition_adopt(struct ews_transition_work *shift, struct ews_strv *differences);
+int ews_transition_adopt(struct ews_transition_work *work, struct ews_strv *differences);
 /* In place git's own lock says that git is at work, or was killed; which of the two only a person knows. */
-int ews_transition_refuse_locked(const struct ews_transition_work *shift);
-int ews_transition_write_git(struct ews_transition_result *out, struct ews_transition_work *shift, int root_fd);
+int ews_transition_refuse_locked(const struct ews_transition_work *work);
+int ews_transition_write_git(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd);
 /* The paths are staged as well: forward as they stand, backward as they were staged before. */
-int ews_transition_write_index(const struct ews_transition_work *shift);
+int ews_transition_write_index(const struct ews_transition_work *work);
 /* The directory itself has a mode as well. */
-bool ews_transition_differs_in_root(const struct ews_transition_work *shift, const struct ews_content *content);
+bool ews_transition_differs_in_root(const struct ews_transition_work *work, const struct ews_content *content);
 /* And attributes, an access list among them. */
-bool ews_transition_differs_in_root_xattrs(const struct ews_transition_work *shift,
-					   const struct ews_content *content);
+bool ews_transition_differs_in_root_xattrs(const struct ews_transition_work *work, const struct ews_content *content);
 /* Does the directory itself belong to somebody else than it shall? */
-bool ews_transition_differs_in_root_owner(const struct ews_transition_work *shift, const struct ews_content *content);
+bool ews_transition_differs_in_root_owner(const struct ews_transition_work *work, const struct ews_content *content);
 
 /* transition_branch.c: branches that move with it. */
 
 /* In place: is the branch that HEAD is to be on elsewhere than it was? 1 or 0; fails where that can't be read just now. */
-int ews_transition_branch_differs(const struct ews_transition_work *shift);
+int ews_transition_branch_differs(const struct ews_transition_work *work);
 /* The branch has to be where the step left it; one that was killed leaves it where it is. */
-int ews_transition_refuse_moved_on(const struct ews_transition_work *shift);
+int ews_transition_refuse_moved_on(const struct ews_transition_work *work);
 /*
  * In place the branch may be gone, and another, named beneath it or above it, keep it from being made; or HEAD has left it, and another
  * work tree stands on it, whose files would all seem to be changed: then nothing is begun. What was begun comes to its end all the
  * same: HEAD is to stand at its commit, on no branch, and `out` says why.
  */
-int ews_transition_refuse_blocked(struct ews_transition_result *out, struct ews_transition_work *shift);
+int ews_transition_refuse_blocked(struct ews_transition_result *out, struct ews_transition_work *work);
 /*
  * In place HEAD may have left the branch that is put back, or somebody may have gone on with it since the step was killed, and no
  * state that undo knows says where it is. Write down in the step which such branches move, those among them that the step moved
  * before and that go back now, and name them in `out`. One of these that somebody went on with since, or that another work tree
  * stands on, stays and is named.
  */
-int ews_transition_plan_branches(struct ews_transition_result *out, struct ews_transition_work *shift);
+int ews_transition_plan_branches(struct ews_transition_result *out, struct ews_transition_work *work);
 /* In place: is the branch that HEAD was on elsewhere than it was when the present state was kept? 1 or 0; fails as above. */
-int ews_transition_head_has_moved(const struct ews_transition_work *shift);
+int ews_transition_head_has_moved(const struct ews_transition_work *work);
 /* Put back what is written down of such branches, and the one that HEAD is to be on. */
-int ews_transition_restore_branches(const struct ews_transition_work *shift);
+int ews_transition_restore_branches(const struct ews_transition_work *work);
 /* Say in the step which commit it makes, or made (`after` none: not yet), on which branch. */
 void ews_transition_set_commit(struct ews_step *step, const char *branch, const struct ews_oid *before,
 			       const struct ews_oid *after);
@@ -172,15 +171,15 @@ void ews_transition_leave_branch(struct ews_step *step);
  * branch has moved on since, it is left where it is.
  */
 int ews_transition_complete_commit(struct ews_repo *repo, struct ews_step *step);
-int ews_transition_move_branch(const struct ews_transition_work *shift);
+int ews_transition_move_branch(const struct ews_transition_work *work);
 
 /* transition_proof.c */
 
 /* Name what of the target no snapshot holds, and what is mounted in `content`, which is what is there: neither is looked at. */
-void ews_transition_name_uncovered(struct ews_transition_result *out, const struct ews_transition_work *shift,
+void ews_transition_name_uncovered(struct ews_transition_result *out, const struct ews_transition_work *work,
 				   const struct ews_content *content);
 
 /* Look at everything again, and compare it with what is wanted. */
-int ews_transition_verify(struct ews_transition_result *out, struct ews_transition_work *shift);
+int ews_transition_verify(struct ews_transition_result *out, struct ews_transition_work *work);
 
 #endif
