@@ -5,21 +5,16 @@
  */
 #include "work/transition.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
-#include "base/path_line.h"
 #include "base/sync.h"
 #include "store/ahead.h"
-#include "store/gitfile.h"
-#include "store/home.h"
 #include "store/journal.h"
 #include "store/put.h"
 #include "work/ignored.h"
@@ -66,43 +61,6 @@ void ews_transition_result_release(struct ews_transition_result *result)
 	free(result->kept_snapshot);
 }
 
-/* Beside the workspace when that lives elsewhere; a project keeps it in its own ".superqode". */
-char *ews_transition_trash_path(const struct ews_repo *repo, const struct ews_session *session, const char *step_id)
-{
-	EWS_CLEANUP(free) char *parent = NULL;
-
-	if (!session || session->method->is_project)
-		return ews_strfmt("%s/.superqode/trash/%s", repo->project, step_id);
-	if (ews_session_is_at_home(session))
-		return ews_strfmt("%s/trash/%s", repo->dir, step_id);
-	parent = ews_path_dir(session->state.workspace);
-	return ews_strfmt("%s/" EWS_TRASH_ELSEWHERE "/%s", parent, step_id);
-}
-
-int ews_transition_open_trash(struct ews_repo *repo, const struct ews_session *session, const char *step_id)
-{
-	EWS_CLEANUP(free) char *path = ews_transition_trash_path(repo, session, step_id);
-	EWS_CLEANUP(free) char *trash = ews_path_dir(path);
-	EWS_CLEANUP(free) char *above = ews_path_dir(trash);
-	EWS_CLEANUP(free) char *below = ews_strfmt("trash/%s", step_id);
-	EWS_CLEANUP(fd) int above_fd = -1;
-	EWS_CLEANUP(fd) int fd = -1;
-	int rc = session && !session->method->is_project ? 0 : ews_repo_make_own_dir(repo);
-
-	if (session && ews_session_is_at_home(session))
-		return ews_repo_subdir(repo, below);
-	if (rc == 0)
-		rc = above_fd = ews_dir_open(above);
-	if (rc >= 0)
-		rc = ews_dir_make(above_fd, ews_path_base(trash), 0700);
-	/* Somebody else may have put a directory, or a link, in its place. */
-	if (rc == 0)
-		rc = fd = ews_dir_open_own(above_fd, ews_path_base(trash));
-	if (rc >= 0)
-		rc = ews_dir_make(fd, step_id, 0700);
-	return rc < 0 ? ews_error_wrap("cannot make the trash '%s'", path) : ews_dir_open_beneath(fd, step_id);
-}
-
 /* The snapshot of what is there; its ref is left to `group`. */
 static int keep_now(struct ews_transition_result *out, struct ews_transition_work *work, struct ews_sync_group *group)
 {
@@ -135,50 +93,6 @@ static int keep_now(struct ews_transition_result *out, struct ews_transition_wor
 	return 0;
 }
 
-/* The letter that begins the names of what the step moves away while it turns: 'u' when it is undone, or would be. */
-static char letter_of(const struct ews_step *step)
-{
-	return step->state == EWS_STEP_UNDOING || step->state == EWS_STEP_DONE ? 'u' : 'f';
-}
-
-/* Did it go away when the step turned the other way, so that this turn brings it back? */
-static bool comes_back(const struct ews_step *step, const char *line)
-{
-	const char *name = ews_path_line_words(line);
-
-	return *name && *name != letter_of(step);
-}
-
-static bool has_stayed(const struct ews_step *step)
-{
-	for (size_t i = 0; i < step->stays.n; i++)
-		if (comes_back(step, step->stays.items[i]))
-			return true;
-	return false;
-}
-
-/* A number beyond those of all that is in trash under the letter, or is to be. */
-static size_t next_number(const struct ews_step *step)
-{
-	size_t next = step->moving.n;
-
-	for (size_t i = 0; i < step->stays.n; i++) {
-		const char *name = ews_path_line_words(step->stays.items[i]);
-		size_t n = *name == letter_of(step) ? strtoul(name + 1, NULL, 10) : 0;
-
-		next = n >= next ? n + 1 : next;
-	}
-	return next;
-}
-
-static void plan_moving(struct ews_transition_work *work)
-{
-	size_t next = next_number(work->step);
-
-	for (size_t i = 0; i < work->away.n; i++)
-		ews_path_line_addf(&work->step->moving, work->away.items[i], "%c%zu", letter_of(work->step), next++);
-}
-
 void ews_transition_measure(struct ews_transition_result *out, int dir_fd, const char *name)
 {
 	struct ews_tree_size size = { 0, 0 };
@@ -187,169 +101,6 @@ void ews_transition_measure(struct ews_transition_result *out, int dir_fd, const
 		ews_error_clear(); /* a number for people; what can't be read counts nothing */
 	out->kept_files += size.files;
 	out->kept_bytes += size.bytes;
-}
-
-static const char *why_away(const struct ews_transition_work *work, const char *path)
-{
-	const struct ews_skip *skip = ews_skips_covering(&work->now.scan.skips, path);
-
-	if (!strcmp(path, EWS_GITFILE) && !work->repo->is_plain) {
-		if (work->lacks_objects)
-			return "lacks objects";
-		return ews_transition_brings_repository_back(work) ? "in the way" : "rewritten";
-	}
-	return skip ? ews_skip_word(skip->reason) : "in the way";
-}
-
-static void name_kept(struct ews_transition_result *out, const struct ews_transition_work *work, const char *path)
-{
-	ews_path_line_add(&out->kept, path, why_away(work, path));
-}
-
-static int move_away(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd)
-{
-	EWS_CLEANUP(fd) int trash = -1;
-
-	if (!work->step->moving.n)
-		return 0;
-	trash = ews_transition_open_trash(work->repo, work->session, work->step->id);
-	if (trash < 0)
-		return trash;
-	for (size_t i = 0; i < work->step->moving.n; i++) {
-		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-		const struct ews_entry *entry;
-		const char *name;
-		int rc = ews_transition_split_moved(&path, &name, work->step->moving.items[i]);
-
-		if (rc == 0)
-			rc = ews_put_away(root_fd, path.ptr, trash, name);
-		/* Gone meanwhile, or moved by the try before this one. */
-		if (rc == EWS_ENOTFOUND || (rc == EWS_EEXISTS && work->opts->is_retry)) {
-			ews_error_clear();
-			rc = 0;
-		}
-		if (rc < 0)
-			return ews_error_wrap("cannot move '%s' to trash", path.ptr);
-		/* What the snapshot has as well is a change like all others. */
-		entry = ews_entries_find(&work->now.scan.entries, path.ptr);
-		if (entry && entry->type == EWS_ENTRY_FILE)
-			continue;
-		name_kept(out, work, path.ptr);
-		ews_transition_measure(out, trash, name);
-	}
-	return ews_file_sync_dir(trash);
-}
-
-static void name_one_expired(struct ews_transition_result *out, const struct ews_transition_work *work,
-			     const char *line)
-{
-	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-	const char *name;
-
-	if (ews_transition_split_moved(&path, &name, line) < 0)
-		ews_error_clear(); /* there is no name to say */
-	else if (!ews_entries_find(&work->target.scan.entries, path.ptr))
-		ews_strv_addf(&out->expired, "%.*s\twas deleted from trash", (int)(name - 1 - line), line);
-}
-
-/* Of what an earlier move took, trash holds nothing any more; what the snapshot has of it is put back all the same. */
-static void name_expired(struct ews_transition_result *out, const struct ews_transition_work *work)
-{
-	const struct ews_step *step = work->step;
-
-	for (size_t i = 0; i < step->moved.n && step->is_emptied; i++)
-		name_one_expired(out, work, step->moved.items[i]);
-	for (size_t i = 0; i < step->stays.n && step->is_emptied; i++)
-		if (comes_back(step, step->stays.items[i]))
-			name_one_expired(out, work, step->stays.items[i]);
-}
-
-/* One path out of trash; `line` goes to `stays` where it can't come back. */
-static int move_one_back(struct ews_transition_result *out, struct ews_strv *stays,
-			 struct ews_transition_work *work, const char *line, int root_fd, int trash_fd)
-{
-	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-	const char *name;
-	int rc = ews_transition_split_moved(&path, &name, line);
-
-	if (rc < 0)
-		return rc;
-	/* The link to the store is ours; another's stays where it harms nobody. A copy's repository has what nobody else has. */
-	if (!strcmp(path.ptr, EWS_GITFILE) && !work->repo->is_plain &&
-	    !ews_transition_has_own_repository(work, trash_fd, name)) {
-		ews_strv_add(&out->stays, EWS_GITFILE);
-		return 0;
-	}
-	rc = ews_put_back(root_fd, path.ptr, trash_fd, name);
-	if (rc == 0) {
-		ews_strv_add(&out->restored, path.ptr);
-		return 0;
-	}
-	/* Not there any more: the try before this one brought it back. */
-	if (rc != EWS_ENOTFOUND || faccessat(trash_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-		ews_strv_addf(&out->errors, "%.*s\tstays in trash: %s", (int)(name - 1 - line), line,
-			      ews_error_message());
-		ews_strv_add(stays, line);
-	}
-	ews_error_clear();
-	return 0;
-}
-
-/* What an earlier move took comes back; where something stands in its place it stays in trash, and is named. */
-static int move_back(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd)
-{
-	EWS_CLEANUP(strv) struct ews_strv stays = EWS_STRV_INIT;
-	struct ews_step *step = work->step;
-	EWS_CLEANUP(fd) int trash = -1;
-	int rc = 0;
-
-	if (step->is_emptied)
-		ews_strv_clear(&step->stays);
-	if ((!step->moved.n && !has_stayed(step)) || step->is_emptied)
-		return 0;
-	trash = ews_transition_open_trash(work->repo, work->session, step->id);
-	if (trash < 0)
-		return trash;
-	for (size_t i = 0; i < step->moved.n && rc == 0; i++)
-		rc = move_one_back(out, &stays, work, step->moved.items[i], root_fd, trash);
-	for (size_t i = 0; i < step->stays.n && rc == 0; i++) {
-		const char *line = step->stays.items[i];
-
-		if (!comes_back(step, line))
-			ews_strv_add(&stays, line);
-		else if (!ews_strv_has(&step->moved, line))
-			rc = move_one_back(out, &stays, work, line, root_fd, trash);
-	}
-	if (rc < 0)
-		return rc;
-	/* Written with the step, once it has turned. */
-	ews_strv_clear(&step->stays);
-	ews_strv_add_array(&step->stays, stays.items);
-	return 0;
-}
-
-static void name_one_back(struct ews_transition_result *out, const struct ews_transition_work *work, const char *line)
-{
-	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-	const char *name;
-
-	if (ews_transition_split_moved(&path, &name, line) < 0)
-		ews_error_clear(); /* move_back() says it */
-	else if (strcmp(path.ptr, EWS_GITFILE) != 0 || work->repo->is_plain ||
-		 ews_transition_brings_repository_back(work))
-		ews_strv_add(&out->restored, path.ptr);
-}
-
-/* What move_back() would bring back, of a dry run. */
-static void name_back(struct ews_transition_result *out, const struct ews_transition_work *work)
-{
-	const struct ews_step *step = work->step;
-
-	for (size_t i = 0; i < step->moved.n && !step->is_emptied; i++)
-		name_one_back(out, work, step->moved.items[i]);
-	for (size_t i = 0; i < step->stays.n && !step->is_emptied; i++)
-		if (comes_back(step, step->stays.items[i]) && !ews_strv_has(&step->moved, step->stays.items[i]))
-			name_one_back(out, work, step->stays.items[i]);
 }
 
 static int put(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd)
@@ -389,7 +140,7 @@ static int begin(bool *has_begun, struct ews_transition_work *work, struct ews_s
 	/* From here on its objects can be read. */
 	if (work->opts->kept && !work->opts->target->unseen && !work->before.unseen)
 		work->opts->kept(work->opts->kept_payload, &work->opts->target->tree, &work->before.tree);
-	plan_moving(work);
+	ews_transition_plan_moving(work);
 	*has_begun = true;
 	ews_sync_begin(&group);
 	/* The journal first: a line without a record is nothing that has begun. */
@@ -564,11 +315,11 @@ static int carry_out(struct ews_transition_result *out, struct ews_transition_wo
 		ews_snapshot_foresee(&work->memo, work->repo, &work->before, &work->now, work->opts->target,
 				     &work->target);
 	if (rc == 0)
-		rc = move_away(out, work, root);
+		rc = ews_transition_move_away(out, work, root);
 	if (rc == 0)
 		rc = put(out, work, root);
 	if (rc == 0)
-		rc = move_back(out, work, root);
+		rc = ews_transition_move_back(out, work, root);
 	if (rc == 0)
 		rc = ews_transition_write_git(out, work, root);
 	if (rc == 0)
@@ -677,11 +428,10 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		return rc;
 	ews_transition_find_changes(&work);
 	ews_transition_list_changes(out, &work);
-	name_expired(out, &work);
+	ews_transition_name_expired(out, &work);
 	if (opts->dry_run) {
-		name_back(out, &work);
-		for (size_t i = 0; i < work.away.n; i++)
-			name_kept(out, &work, work.away.items[i]);
+		ews_transition_name_back(out, &work);
+		ews_transition_name_away(out, &work);
 		(void)ews_transition_name_strange(out, &work, -1);
 		ews_transition_name_uncovered(out, &work, &work.now);
 		return 0;
@@ -689,9 +439,9 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	if (work.now.scan.entries.n > EWS_ENTRIES_MANY)
 		remember_what_is_put(&work);
 	ews_transition_spare_shared_files(&work);
-	*has_changed = work.changes.n || work.away.n || work.has_git_change || step->moved.n || has_stayed(step) ||
-		       (step->commit && *step->commit) || ews_transition_stages(&work) || opts->is_retry ||
-		       work.brings_back;
+	*has_changed = work.changes.n || work.away.n || work.has_git_change || step->moved.n ||
+		       ews_transition_has_stayed(step) || (step->commit && *step->commit) ||
+		       ews_transition_stages(&work) || opts->is_retry || work.brings_back;
 	name_since(out, &work);
 	work.is_untouched = !*has_changed;
 	if (*has_changed)

@@ -117,30 +117,6 @@ static bool goes_away(const struct ews_transition_work *work, const struct ews_s
 	return work->session ? !was_left_out(work, skip) : blocks_target(work, skip);
 }
 
-/* Is the path, or one above it, among the sorted ones, which may be as many as there are files? */
-static bool is_below_any(const struct ews_strv *sorted, const char *path)
-{
-	EWS_CLEANUP(buf) struct ews_buf above = EWS_BUF_INIT;
-	char *slash = NULL;
-
-	if (!sorted->n)
-		return false;
-	ews_buf_adds(&above, path);
-	do {
-		if (slash)
-			*slash = '\0';
-		if (ews_strv_sorted_has(sorted, above.ptr))
-			return true;
-		slash = strrchr(above.ptr, '/');
-	} while (slash);
-	return false;
-}
-
-bool ews_transition_is_away(const struct ews_transition_work *work, const char *path)
-{
-	return is_below_any(&work->away, path);
-}
-
 /* Was what stands at `entry` there at the session's start, as one of the ignored files that came along? */
 static bool came_along(const struct ews_transition_work *work, const struct ews_entry *entry)
 {
@@ -156,32 +132,6 @@ bool ews_transition_was_not_seen(const struct ews_transition_work *work, const s
 	if (is_base_target(work) || (then && then->reason == EWS_SKIP_PRESENT && work->kept.n))
 		return came_along(work, entry);
 	return then;
-}
-
-bool ews_transition_has_own_repository(const struct ews_transition_work *work, int trash_fd, const char *name)
-{
-	struct stat st;
-
-	return work->session && work->session->method->owns_objects && !work->repo->is_plain &&
-	       fstatat(trash_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
-}
-
-bool ews_transition_brings_repository_back(const struct ews_transition_work *work)
-{
-	const struct ews_step *step = work->step;
-	bool is_due = work->returning.n && ews_strv_sorted_has(&work->returning, EWS_GITFILE);
-	EWS_CLEANUP(fd) int trash = is_due ? ews_transition_open_trash(work->repo, work->session, step->id) : -1;
-	bool found = false;
-
-	for (size_t i = 0; i < step->moved.n && trash >= 0 && !found; i++) {
-		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-		const char *name;
-
-		found = ews_transition_split_moved(&path, &name, step->moved.items[i]) == 0 &&
-			!strcmp(path.ptr, EWS_GITFILE) && ews_transition_has_own_repository(work, trash, name);
-	}
-	ews_error_clear();
-	return found;
 }
 
 /*
@@ -205,42 +155,6 @@ static void plan_away(struct ews_transition_work *work)
 		if (goes_away(work, &skips->items[i]))
 			ews_strv_add(&work->away, skips->items[i].path);
 	ews_strv_sort(&work->away);
-}
-
-int ews_transition_split_moved(struct ews_buf *path, const char **name, const char *line)
-{
-	const char *tab = strrchr(line, '\t');
-	int rc;
-
-	if (!tab || strchr(tab, '/') || !ews_path_is_plain(tab + 1))
-		return ews_error(EWS_EDAMAGED, "the step's list of what was moved makes no sense");
-	rc = ews_path_unescape(path, line, (size_t)(tab - line));
-	if (rc == 0 && !ews_path_is_plain(path->ptr))
-		rc = ews_error(EWS_EDAMAGED, "the step names '%.80s', which is no path of a workspace", path->ptr);
-	*name = tab + 1;
-	return rc;
-}
-
-/* The paths that what an earlier move took comes back to. */
-static void find_returning(struct ews_transition_work *work)
-{
-	for (size_t i = 0; i < work->step->moved.n && !work->step->is_emptied; i++) {
-		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-		const char *name;
-
-		if (ews_transition_split_moved(&path, &name, work->step->moved.items[i]) < 0)
-			ews_error_clear(); /* move_back() says it */
-		else
-			ews_strv_add(&work->returning, path.ptr);
-	}
-	if (work->returning.n)
-		ews_strv_sort(&work->returning);
-}
-
-/* Does what an earlier move took come back to this path, or to one above it? Then it is not made anew. */
-static bool comes_back(const struct ews_transition_work *work, const char *path)
-{
-	return is_below_any(&work->returning, path);
 }
 
 /* Does the directory `path` hold something that was left out and stays? Then it stays, too. */
@@ -295,7 +209,7 @@ static void limit_changes(struct ews_transition_work *work)
 
 	for (size_t i = 0; i < work->changes.n; i++) {
 		struct ews_change *change = &work->changes.items[i];
-		bool is_back = comes_back(work, change->path);
+		bool is_back = ews_transition_comes_back(work, change->path);
 		bool was_skipped = !change->to && (!is_back || is_base_target(work)) &&
 				   ews_transition_was_not_seen(work, change->from);
 		bool stays = ews_transition_must_stay(work, change);
@@ -360,18 +274,12 @@ static void add_equal(struct ews_transition_work *work, const struct ews_entry *
 /* What an earlier move took comes back to its place, though something that is equal stands there now. */
 static void free_places(struct ews_transition_work *work)
 {
-	for (size_t i = 0; i < work->step->moved.n && !work->step->is_emptied; i++) {
-		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-		const struct ews_entry *from;
-		const char *name;
+	for (size_t i = 0; i < work->returning.n; i++) {
+		const char *path = work->returning.items[i];
+		const struct ews_entry *from = ews_entries_find(&work->now.scan.entries, path);
 
-		if (ews_transition_split_moved(&path, &name, work->step->moved.items[i]) < 0) {
-			ews_error_clear(); /* move_back() says it */
-			continue;
-		}
-		from = ews_entries_find(&work->now.scan.entries, path.ptr);
 		if (from && from->type != EWS_ENTRY_DIR)
-			add_equal(work, from, ews_entries_find(&work->target.scan.entries, path.ptr));
+			add_equal(work, from, ews_entries_find(&work->target.scan.entries, path));
 	}
 }
 
@@ -417,7 +325,7 @@ static void find_missing(struct ews_transition_result *out, struct ews_transitio
 	for (size_t i = 0; i < skips->n && work->session && !is_base_target(work); i++) {
 		const struct ews_skip *then = &skips->items[i];
 
-		if (then->reason != EWS_SKIP_IGNORED || comes_back(work, then->path) ||
+		if (then->reason != EWS_SKIP_IGNORED || ews_transition_comes_back(work, then->path) ||
 		    ews_skips_covering(&work->now.scan.skips, then->path) ||
 		    ews_entries_find(&work->now.scan.entries, then->path))
 			continue;
@@ -671,7 +579,7 @@ int ews_transition_plan(struct ews_transition_result *out, struct ews_transition
 		rc = read_kept(work);
 	if (rc < 0)
 		return rc;
-	find_returning(work);
+	ews_transition_find_returning(work);
 	work->can_settle = can_settle(work);
 	work->known = opts.known = is_one ? &work->target : &work->joined;
 	/* Before the step nothing there is of its making. */

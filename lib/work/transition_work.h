@@ -79,24 +79,40 @@ void ews_transition_spare_shared_files(struct ews_transition_work *work);
 
 /* Are the files that a person works on what is written? */
 bool ews_transition_is_in_project(const struct ews_transition_work *work);
-bool ews_transition_is_away(const struct ews_transition_work *work, const char *path);
 /* Did the target not look at what stands at `entry`? Of what came along, and what was new beside that, it knew the names. */
 bool ews_transition_was_not_seen(const struct ews_transition_work *work, const struct ews_entry *entry);
 /* Is it a directory that the target has not, and that can't go because of what it holds? */
 bool ews_transition_must_stay(const struct ews_transition_work *work, const struct ews_change *change);
 /* What is mounted at `path`, or above it, in `content`'s directory; NULL: nothing. */
 const struct ews_skip *ews_transition_mounted_at(const struct ews_content *content, const char *path);
-/* Is `name` in the step's trash the repository of a copy, which has what nobody else has? */
-bool ews_transition_has_own_repository(const struct ews_transition_work *work, int trash_fd, const char *name);
-/* Does such a one come back, which an earlier move took? */
-bool ews_transition_brings_repository_back(const struct ews_transition_work *work);
-/* "<escaped path>\t<name>" */
-int ews_transition_split_moved(struct ews_buf *path, const char **name, const char *line);
 /* What must be written so that the names of one file are that; `now` is what is there. */
 void ews_transition_plan_names(struct ews_changes *changes, struct ews_transition_work *work,
 			       const struct ews_entries *now, ews_entry_equal_fn equal, ews_hardlink_fate_fn fate);
 /* What of two entries must agree after all. */
 ews_entry_equal_fn ews_transition_proven_equal(const struct ews_transition_work *work);
+
+/* transition_trash.c: what is renamed away whole, and what comes back from there. */
+
+/* Is `path`, or something that it lies in, renamed away? */
+bool ews_transition_is_away(const struct ews_transition_work *work, const char *path);
+/* Find the paths that what an earlier move took comes back to. */
+void ews_transition_find_returning(struct ews_transition_work *work);
+/* Does such a thing come back to `path`, or to one above it? Then it is not made anew. */
+bool ews_transition_comes_back(const struct ews_transition_work *work, const char *path);
+/* Does the repository of a copy, which has what nobody else has? */
+bool ews_transition_brings_repository_back(const struct ews_transition_work *work);
+/* Did something that is to come back with this turn stay in trash when it was its turn before? */
+bool ews_transition_has_stayed(const struct ews_step *step);
+/* Of what an earlier move took trash may hold nothing any more: name it. What the snapshot has of it is put back all the same. */
+void ews_transition_name_expired(struct ews_transition_result *out, const struct ews_transition_work *work);
+/* Say in the step what goes away. */
+void ews_transition_plan_moving(struct ews_transition_work *work);
+int ews_transition_move_away(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd);
+/* What an earlier move took comes back; where something stands in its place it stays in trash, and is named. */
+int ews_transition_move_back(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd);
+/* The same of a dry run: name what would go away, and what would come back. */
+void ews_transition_name_away(struct ews_transition_result *out, const struct ews_transition_work *work);
+void ews_transition_name_back(struct ews_transition_result *out, const struct ews_transition_work *work);
 
 /* transition_keep.c: what is about to go is in the store for certain. */
 

@@ -1,0 +1,360 @@
+/*
+ * Transitions through trash: what a step renames away whole, and what of it comes back when the step turns.
+ *
+ * What goes away while the step turns lies in its trash under a letter, which says which way it turned, and a number. The step has where it
+ * was (`moving`, `moved` once it has turned), so that the turn the other way brings it back. What can't come back then stays (`stays`), and is
+ * tried again each time that it is its turn.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/transition_work.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/dir.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/path.h"
+#include "base/path_line.h"
+#include "store/gitfile.h"
+#include "store/home.h"
+#include "store/put.h"
+#include "work/session_place.h"
+#include "work/transition.h"
+
+/* Beside the workspace when that lives elsewhere; a project keeps it in its own ".superqode". */
+char *ews_transition_trash_path(const struct ews_repo *repo, const struct ews_session *session, const char *step_id)
+{
+	EWS_CLEANUP(free) char *parent = NULL;
+
+	if (!session || session->method->is_project)
+		return ews_strfmt("%s/.superqode/trash/%s", repo->project, step_id);
+	if (ews_session_is_at_home(session))
+		return ews_strfmt("%s/trash/%s", repo->dir, step_id);
+	parent = ews_path_dir(session->state.workspace);
+	return ews_strfmt("%s/" EWS_TRASH_ELSEWHERE "/%s", parent, step_id);
+}
+
+int ews_transition_open_trash(struct ews_repo *repo, const struct ews_session *session, const char *step_id)
+{
+	EWS_CLEANUP(free) char *path = ews_transition_trash_path(repo, session, step_id);
+	EWS_CLEANUP(free) char *trash = ews_path_dir(path);
+	EWS_CLEANUP(free) char *above = ews_path_dir(trash);
+	EWS_CLEANUP(free) char *below = ews_strfmt("trash/%s", step_id);
+	EWS_CLEANUP(fd) int above_fd = -1;
+	EWS_CLEANUP(fd) int fd = -1;
+	int rc = session && !session->method->is_project ? 0 : ews_repo_make_own_dir(repo);
+
+	if (session && ews_session_is_at_home(session))
+		return ews_repo_subdir(repo, below);
+	if (rc == 0)
+		rc = above_fd = ews_dir_open(above);
+	if (rc >= 0)
+		rc = ews_dir_make(above_fd, ews_path_base(trash), 0700);
+	/* Somebody else may have put a directory, or a link, in its place. */
+	if (rc == 0)
+		rc = fd = ews_dir_open_own(above_fd, ews_path_base(trash));
+	if (rc >= 0)
+		rc = ews_dir_make(fd, step_id, 0700);
+	return rc < 0 ? ews_error_wrap("cannot make the trash '%s'", path) : ews_dir_open_beneath(fd, step_id);
+}
+
+/* "<escaped path>\t<name>" */
+static int split_moved(struct ews_buf *path, const char **name, const char *line)
+{
+	const char *tab = strrchr(line, '\t');
+	int rc;
+
+	if (!tab || strchr(tab, '/') || !ews_path_is_plain(tab + 1))
+		return ews_error(EWS_EDAMAGED, "the step's list of what was moved makes no sense");
+	rc = ews_path_unescape(path, line, (size_t)(tab - line));
+	if (rc == 0 && !ews_path_is_plain(path->ptr))
+		rc = ews_error(EWS_EDAMAGED, "the step names '%.80s', which is no path of a workspace", path->ptr);
+	*name = tab + 1;
+	return rc;
+}
+
+/* The letter that begins the names of what the step moves away while it turns: 'u' when it is undone, or would be. */
+static char letter_of(const struct ews_step *step)
+{
+	return step->state == EWS_STEP_UNDOING || step->state == EWS_STEP_DONE ? 'u' : 'f';
+}
+
+/* Did it go away when the step turned the other way, so that this turn brings it back? */
+static bool comes_back(const struct ews_step *step, const char *line)
+{
+	const char *name = ews_path_line_words(line);
+
+	return *name && *name != letter_of(step);
+}
+
+bool ews_transition_has_stayed(const struct ews_step *step)
+{
+	for (size_t i = 0; i < step->stays.n; i++)
+		if (comes_back(step, step->stays.items[i]))
+			return true;
+	return false;
+}
+
+/* A number beyond those of all that is in trash under the letter, or is to be. */
+static size_t next_number(const struct ews_step *step)
+{
+	size_t next = step->moving.n;
+
+	for (size_t i = 0; i < step->stays.n; i++) {
+		const char *name = ews_path_line_words(step->stays.items[i]);
+		size_t n = *name == letter_of(step) ? strtoul(name + 1, NULL, 10) : 0;
+
+		next = n >= next ? n + 1 : next;
+	}
+	return next;
+}
+
+void ews_transition_plan_moving(struct ews_transition_work *work)
+{
+	size_t next = next_number(work->step);
+
+	for (size_t i = 0; i < work->away.n; i++)
+		ews_path_line_addf(&work->step->moving, work->away.items[i], "%c%zu", letter_of(work->step), next++);
+}
+
+/* Is the path, or one above it, among the sorted ones, which may be as many as there are files? */
+static bool is_below_any(const struct ews_strv *sorted, const char *path)
+{
+	EWS_CLEANUP(buf) struct ews_buf above = EWS_BUF_INIT;
+	char *slash = NULL;
+
+	if (!sorted->n)
+		return false;
+	ews_buf_adds(&above, path);
+	do {
+		if (slash)
+			*slash = '\0';
+		if (ews_strv_sorted_has(sorted, above.ptr))
+			return true;
+		slash = strrchr(above.ptr, '/');
+	} while (slash);
+	return false;
+}
+
+bool ews_transition_is_away(const struct ews_transition_work *work, const char *path)
+{
+	return is_below_any(&work->away, path);
+}
+
+void ews_transition_find_returning(struct ews_transition_work *work)
+{
+	for (size_t i = 0; i < work->step->moved.n && !work->step->is_emptied; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		const char *name;
+
+		if (split_moved(&path, &name, work->step->moved.items[i]) < 0)
+			ews_error_clear(); /* ews_transition_move_back() says it */
+		else
+			ews_strv_add(&work->returning, path.ptr);
+	}
+	if (work->returning.n)
+		ews_strv_sort(&work->returning);
+}
+
+bool ews_transition_comes_back(const struct ews_transition_work *work, const char *path)
+{
+	return is_below_any(&work->returning, path);
+}
+
+/* Is `name` in the step's trash the repository of a copy, which has what nobody else has? */
+static bool has_own_repository(const struct ews_transition_work *work, int trash_fd, const char *name)
+{
+	struct stat st;
+
+	return work->session && work->session->method->owns_objects && !work->repo->is_plain &&
+	       fstatat(trash_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool ews_transition_brings_repository_back(const struct ews_transition_work *work)
+{
+	const struct ews_step *step = work->step;
+	bool is_due = work->returning.n && ews_strv_sorted_has(&work->returning, EWS_GITFILE);
+	EWS_CLEANUP(fd) int trash = is_due ? ews_transition_open_trash(work->repo, work->session, step->id) : -1;
+	bool found = false;
+
+	for (size_t i = 0; i < step->moved.n && trash >= 0 && !found; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		const char *name;
+
+		found = split_moved(&path, &name, step->moved.items[i]) == 0 && !strcmp(path.ptr, EWS_GITFILE) &&
+			has_own_repository(work, trash, name);
+	}
+	ews_error_clear();
+	return found;
+}
+
+static const char *why_away(const struct ews_transition_work *work, const char *path)
+{
+	const struct ews_skip *skip = ews_skips_covering(&work->now.scan.skips, path);
+
+	if (!strcmp(path, EWS_GITFILE) && !work->repo->is_plain) {
+		if (work->lacks_objects)
+			return "lacks objects";
+		return ews_transition_brings_repository_back(work) ? "in the way" : "rewritten";
+	}
+	return skip ? ews_skip_word(skip->reason) : "in the way";
+}
+
+static void name_kept(struct ews_transition_result *out, const struct ews_transition_work *work, const char *path)
+{
+	ews_path_line_add(&out->kept, path, why_away(work, path));
+}
+
+int ews_transition_move_away(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd)
+{
+	EWS_CLEANUP(fd) int trash = -1;
+
+	if (!work->step->moving.n)
+		return 0;
+	trash = ews_transition_open_trash(work->repo, work->session, work->step->id);
+	if (trash < 0)
+		return trash;
+	for (size_t i = 0; i < work->step->moving.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		const struct ews_entry *entry;
+		const char *name;
+		int rc = split_moved(&path, &name, work->step->moving.items[i]);
+
+		if (rc == 0)
+			rc = ews_put_away(root_fd, path.ptr, trash, name);
+		/* Gone meanwhile, or moved by the try before this one. */
+		if (rc == EWS_ENOTFOUND || (rc == EWS_EEXISTS && work->opts->is_retry)) {
+			ews_error_clear();
+			rc = 0;
+		}
+		if (rc < 0)
+			return ews_error_wrap("cannot move '%s' to trash", path.ptr);
+		/* What the snapshot has as well is a change like all others. */
+		entry = ews_entries_find(&work->now.scan.entries, path.ptr);
+		if (entry && entry->type == EWS_ENTRY_FILE)
+			continue;
+		name_kept(out, work, path.ptr);
+		ews_transition_measure(out, trash, name);
+	}
+	return ews_file_sync_dir(trash);
+}
+
+static void name_one_expired(struct ews_transition_result *out, const struct ews_transition_work *work,
+			     const char *line)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	const char *name;
+
+	if (split_moved(&path, &name, line) < 0)
+		ews_error_clear(); /* there is no name to say */
+	else if (!ews_entries_find(&work->target.scan.entries, path.ptr))
+		ews_strv_addf(&out->expired, "%.*s\twas deleted from trash", (int)(name - 1 - line), line);
+}
+
+void ews_transition_name_expired(struct ews_transition_result *out, const struct ews_transition_work *work)
+{
+	const struct ews_step *step = work->step;
+
+	for (size_t i = 0; i < step->moved.n && step->is_emptied; i++)
+		name_one_expired(out, work, step->moved.items[i]);
+	for (size_t i = 0; i < step->stays.n && step->is_emptied; i++)
+		if (comes_back(step, step->stays.items[i]))
+			name_one_expired(out, work, step->stays.items[i]);
+}
+
+/* One path out of trash; `line` goes to `stays` where it can't come back. */
+static int move_one_back(struct ews_transition_result *out, struct ews_strv *stays,
+			 struct ews_transition_work *work, const char *line, int root_fd, int trash_fd)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	const char *name;
+	int rc = split_moved(&path, &name, line);
+
+	if (rc < 0)
+		return rc;
+	/* The link to the store is ours; another's stays where it harms nobody. A copy's repository has what nobody else has. */
+	if (!strcmp(path.ptr, EWS_GITFILE) && !work->repo->is_plain && !has_own_repository(work, trash_fd, name)) {
+		ews_strv_add(&out->stays, EWS_GITFILE);
+		return 0;
+	}
+	rc = ews_put_back(root_fd, path.ptr, trash_fd, name);
+	if (rc == 0) {
+		ews_strv_add(&out->restored, path.ptr);
+		return 0;
+	}
+	/* Not there any more: the try before this one brought it back. */
+	if (rc != EWS_ENOTFOUND || faccessat(trash_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		ews_strv_addf(&out->errors, "%.*s\tstays in trash: %s", (int)(name - 1 - line), line,
+			      ews_error_message());
+		ews_strv_add(stays, line);
+	}
+	ews_error_clear();
+	return 0;
+}
+
+int ews_transition_move_back(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd)
+{
+	EWS_CLEANUP(strv) struct ews_strv stays = EWS_STRV_INIT;
+	struct ews_step *step = work->step;
+	EWS_CLEANUP(fd) int trash = -1;
+	int rc = 0;
+
+	if (step->is_emptied)
+		ews_strv_clear(&step->stays);
+	if ((!step->moved.n && !ews_transition_has_stayed(step)) || step->is_emptied)
+		return 0;
+	trash = ews_transition_open_trash(work->repo, work->session, step->id);
+	if (trash < 0)
+		return trash;
+	for (size_t i = 0; i < step->moved.n && rc == 0; i++)
+		rc = move_one_back(out, &stays, work, step->moved.items[i], root_fd, trash);
+	for (size_t i = 0; i < step->stays.n && rc == 0; i++) {
+		const char *line = step->stays.items[i];
+
+		if (!comes_back(step, line))
+			ews_strv_add(&stays, line);
+		else if (!ews_strv_has(&step->moved, line))
+			rc = move_one_back(out, &stays, work, line, root_fd, trash);
+	}
+	if (rc < 0)
+		return rc;
+	/* Written with the step, once it has turned. */
+	ews_strv_clear(&step->stays);
+	ews_strv_add_array(&step->stays, stays.items);
+	return 0;
+}
+
+static void name_one_back(struct ews_transition_result *out, const struct ews_transition_work *work, const char *line)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	const char *name;
+
+	if (split_moved(&path, &name, line) < 0)
+		ews_error_clear(); /* ews_transition_move_back() says it */
+	else if (strcmp(path.ptr, EWS_GITFILE) != 0 || work->repo->is_plain ||
+		 ews_transition_brings_repository_back(work))
+		ews_strv_add(&out->restored, path.ptr);
+}
+
+void ews_transition_name_back(struct ews_transition_result *out, const struct ews_transition_work *work)
+{
+	const struct ews_step *step = work->step;
+
+	for (size_t i = 0; i < step->moved.n && !step->is_emptied; i++)
+		name_one_back(out, work, step->moved.items[i]);
+	for (size_t i = 0; i < step->stays.n && !step->is_emptied; i++)
+		if (comes_back(step, step->stays.items[i]) && !ews_strv_has(&step->moved, step->stays.items[i]))
+			name_one_back(out, work, step->stays.items[i]);
+}
+
+void ews_transition_name_away(struct ews_transition_result *out, const struct ews_transition_work *work)
+{
+	for (size_t i = 0; i < work->away.n; i++)
+		name_kept(out, work, work->away.items[i]);
+}
