@@ -453,6 +453,23 @@ test_expect_success 'undo of what went to trash whole, where somebody took its d
 	git -C p ews undo whole && test -S "${ws:?}/src/deep" && reverts whole
 '
 
+# taken <id>: a workspace in which a revert takes an ignored directory, a file that has a name in there, and a repository to trash; $before is
+# a file that says what it was, $step the step.
+taken() {
+	new_workspace "$1" && mkdir "${ws:?}/out" && echo new >"${ws:?}/new" && ln "${ws:?}/new" "${ws:?}/out/x" && git init -q "${ws:?}/nested" && before=$1.before && state_of "$ws" >"$before" &&
+		git -C p ews revert "$1" && test_path_is_missing "${ws:?}/new" && step=$(git -C p ews undo --list "$1" | sed -n "s/.*\(op-[^ ]*\).*/\1/p") && test_path_is_dir "$HOME/.superqode/working/p/trash/${step:?}/f0"
+}
+
+test_expect_success STRACE 'P4: what could not come back from trash comes back to its own place when it is its turn again' '
+	taken stays && test_expect_code 1 test_strace trace -P "$HOME/.superqode/working/p/trash/${step:?}" -e trace=renameat2 -e inject=renameat2:error=EIO git -C p ews undo stays 2>err && test_grep INJECTED trace && test_grep "nested (stays in trash" err && test_path_is_missing "${ws:?}/new" &&
+	git -C p ews undo --redo stays && git -C p ews undo stays 2>err && test_grep ! "stays in trash" err && state_of "$ws" >got && test_cmp "$before" got && test_path_is_dir "${ws:?}/nested/.git" && test "${ws:?}/new" -ef "${ws:?}/out/x" && reverts stays
+'
+
+test_expect_success 'P5: the undo of a step whose list of what was moved makes no sense is not begun' '
+	taken outside && record=$HOME/.superqode/working/p/undo/$step.json && cp "$record" good.json && state_of "$ws" >reverted && sed "s,new\\\\tf,../&," good.json >"$record" && cp "$record" bad.json && test_expect_code 1 git -C p ews undo outside 2>err && test_grep "names .*[.][.]/new" err &&
+	cmp bad.json "$record" && state_of "$ws" >got && test_cmp reverted got && cp good.json "$record" && git -C p ews undo outside && state_of "$ws" >got && test_cmp "$before" got && reverts outside
+'
+
 test_expect_success 'P4: what came into a directory that was made on the way stays where it is when that is undone' '
 	new_workspace came && rm -r "${ws:?}/src" && git -C p ews revert came -- src/deep/er/file && printf "*.o\n" >>p/.git/info/exclude &&
 	echo mine >"${ws:?}/src/deep/new.o" && git -C p ews undo came && test "$(cat "${ws:?}/src/deep/new.o")" = mine && test_path_is_missing "${ws:?}/src/deep/er" && reverts came

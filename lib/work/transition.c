@@ -38,6 +38,9 @@ static void release_work(struct ews_transition_work *work)
 	ews_ignored_changes_release(&work->ignored);
 	ews_strv_release(&work->away);
 	ews_strv_release(&work->exact);
+	for (size_t i = 0; i < work->n_taken; i++)
+		free(work->taken[i].path);
+	free(work->taken);
 	ews_strv_release(&work->returning);
 	ews_snapshot_release(&work->before);
 	ews_buf_release(&work->memo);
@@ -439,9 +442,9 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	if (work.now.scan.entries.n > EWS_ENTRIES_MANY)
 		remember_what_is_put(&work);
 	ews_transition_spare_shared_files(&work);
-	*has_changed = work.changes.n || work.away.n || work.has_git_change || step->moved.n ||
-		       ews_transition_has_stayed(step) || (step->commit && *step->commit) ||
-		       ews_transition_stages(&work) || opts->is_retry || work.brings_back;
+	*has_changed = work.changes.n || work.away.n || work.has_git_change || work.n_taken ||
+		       (step->commit && *step->commit) || ews_transition_stages(&work) || opts->is_retry ||
+		       work.brings_back;
 	name_since(out, &work);
 	work.is_untouched = !*has_changed;
 	if (*has_changed)

@@ -577,9 +577,10 @@ int ews_transition_plan(struct ews_transition_result *out, struct ews_transition
 
 	if (rc == 0 && work->session)
 		rc = read_kept(work);
+	if (rc == 0)
+		rc = ews_transition_find_taken(work);
 	if (rc < 0)
 		return rc;
-	ews_transition_find_returning(work);
 	work->can_settle = can_settle(work);
 	work->known = opts.known = is_one ? &work->target : &work->joined;
 	/* Before the step nothing there is of its making. */

@@ -93,14 +93,6 @@ static bool comes_back(const struct ews_step *step, const char *line)
 	return *name && *name != letter_of(step);
 }
 
-bool ews_transition_has_stayed(const struct ews_step *step)
-{
-	for (size_t i = 0; i < step->stays.n; i++)
-		if (comes_back(step, step->stays.items[i]))
-			return true;
-	return false;
-}
-
 /* A number beyond those of all that is in trash under the letter, or is to be. */
 static size_t next_number(const struct ews_step *step)
 {
@@ -147,19 +139,36 @@ bool ews_transition_is_away(const struct ews_transition_work *work, const char *
 	return is_below_any(&work->away, path);
 }
 
-void ews_transition_find_returning(struct ews_transition_work *work)
+static int add_taken(struct ews_transition_work *work, const char *line)
 {
-	for (size_t i = 0; i < work->step->moved.n && !work->step->is_emptied; i++) {
-		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-		const char *name;
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	const char *name;
+	int rc = split_moved(&path, &name, line);
 
-		if (split_moved(&path, &name, work->step->moved.items[i]) < 0)
-			ews_error_clear(); /* ews_transition_move_back() says it */
-		else
-			ews_strv_add(&work->returning, path.ptr);
-	}
+	if (rc < 0)
+		return rc;
+	EWS_GROW(work->taken, work->n_taken, work->cap_taken);
+	work->taken[work->n_taken++] = (struct ews_transition_taken){ line, name, ews_buf_steal(&path) };
+	return 0;
+}
+
+int ews_transition_find_taken(struct ews_transition_work *work)
+{
+	const struct ews_step *step = work->step;
+	int rc = 0;
+
+	for (size_t i = 0; i < step->moved.n && rc == 0; i++)
+		rc = add_taken(work, step->moved.items[i]);
+	for (size_t i = 0; i < step->stays.n && rc == 0; i++)
+		if (comes_back(step, step->stays.items[i]) && !ews_strv_has(&step->moved, step->stays.items[i]))
+			rc = add_taken(work, step->stays.items[i]);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < work->n_taken && !step->is_emptied; i++)
+		ews_strv_add(&work->returning, work->taken[i].path);
 	if (work->returning.n)
-		ews_strv_sort(&work->returning);
+		ews_strv_unique(&work->returning);
+	return 0;
 }
 
 bool ews_transition_comes_back(const struct ews_transition_work *work, const char *path)
@@ -178,19 +187,15 @@ static bool has_own_repository(const struct ews_transition_work *work, int trash
 
 bool ews_transition_brings_repository_back(const struct ews_transition_work *work)
 {
-	const struct ews_step *step = work->step;
 	bool is_due = work->returning.n && ews_strv_sorted_has(&work->returning, EWS_GITFILE);
-	EWS_CLEANUP(fd) int trash = is_due ? ews_transition_open_trash(work->repo, work->session, step->id) : -1;
+	EWS_CLEANUP(fd)
+	int trash = is_due ? ews_transition_open_trash(work->repo, work->session, work->step->id) : -1;
 	bool found = false;
 
-	for (size_t i = 0; i < step->moved.n && trash >= 0 && !found; i++) {
-		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-		const char *name;
-
-		found = split_moved(&path, &name, step->moved.items[i]) == 0 && !strcmp(path.ptr, EWS_GITFILE) &&
-			has_own_repository(work, trash, name);
-	}
-	ews_error_clear();
+	ews_error_clear(); /* then it does not come back, as ews_transition_move_back() says */
+	for (size_t i = 0; i < work->n_taken && trash >= 0 && !found; i++)
+		found = !strcmp(work->taken[i].path, EWS_GITFILE) &&
+			has_own_repository(work, trash, work->taken[i].name);
 	return found;
 }
 
@@ -245,112 +250,69 @@ int ews_transition_move_away(struct ews_transition_result *out, struct ews_trans
 	return ews_file_sync_dir(trash);
 }
 
-static void name_one_expired(struct ews_transition_result *out, const struct ews_transition_work *work,
-			     const char *line)
-{
-	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-	const char *name;
-
-	if (split_moved(&path, &name, line) < 0)
-		ews_error_clear(); /* there is no name to say */
-	else if (!ews_entries_find(&work->target.scan.entries, path.ptr))
-		ews_strv_addf(&out->expired, "%.*s\twas deleted from trash", (int)(name - 1 - line), line);
-}
-
 void ews_transition_name_expired(struct ews_transition_result *out, const struct ews_transition_work *work)
 {
-	const struct ews_step *step = work->step;
-
-	for (size_t i = 0; i < step->moved.n && step->is_emptied; i++)
-		name_one_expired(out, work, step->moved.items[i]);
-	for (size_t i = 0; i < step->stays.n && step->is_emptied; i++)
-		if (comes_back(step, step->stays.items[i]))
-			name_one_expired(out, work, step->stays.items[i]);
+	for (size_t i = 0; i < work->n_taken && work->step->is_emptied; i++)
+		if (!ews_entries_find(&work->target.scan.entries, work->taken[i].path))
+			ews_path_line_add(&out->expired, work->taken[i].path, "was deleted from trash");
 }
 
-/* One path out of trash; `line` goes to `stays` where it can't come back. */
-static int move_one_back(struct ews_transition_result *out, struct ews_strv *stays,
-			 struct ews_transition_work *work, const char *line, int root_fd, int trash_fd)
+/* One path out of trash; its line goes to `stays` where it can't come back. */
+static void move_one_back(struct ews_transition_result *out, struct ews_strv *stays,
+			  const struct ews_transition_work *work, const struct ews_transition_taken *taken,
+			  int root_fd, int trash_fd)
 {
-	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-	const char *name;
-	int rc = split_moved(&path, &name, line);
+	int rc;
 
-	if (rc < 0)
-		return rc;
 	/* The link to the store is ours; another's stays where it harms nobody. A copy's repository has what nobody else has. */
-	if (!strcmp(path.ptr, EWS_GITFILE) && !work->repo->is_plain && !has_own_repository(work, trash_fd, name)) {
+	if (!strcmp(taken->path, EWS_GITFILE) && !work->repo->is_plain &&
+	    !has_own_repository(work, trash_fd, taken->name)) {
 		ews_strv_add(&out->stays, EWS_GITFILE);
-		return 0;
+		return;
 	}
-	rc = ews_put_back(root_fd, path.ptr, trash_fd, name);
+	rc = ews_put_back(root_fd, taken->path, trash_fd, taken->name);
 	if (rc == 0) {
-		ews_strv_add(&out->restored, path.ptr);
-		return 0;
+		ews_strv_add(&out->restored, taken->path);
+		return;
 	}
 	/* Not there any more: the try before this one brought it back. */
-	if (rc != EWS_ENOTFOUND || faccessat(trash_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-		ews_strv_addf(&out->errors, "%.*s\tstays in trash: %s", (int)(name - 1 - line), line,
-			      ews_error_message());
-		ews_strv_add(stays, line);
+	if (rc != EWS_ENOTFOUND || faccessat(trash_fd, taken->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+		ews_path_line_addf(&out->errors, taken->path, "stays in trash: %s", ews_error_message());
+		ews_strv_add(stays, taken->line);
 	}
 	ews_error_clear();
-	return 0;
 }
 
-int ews_transition_move_back(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd)
+int ews_transition_move_back(struct ews_transition_result *out, const struct ews_transition_work *work, int root_fd)
 {
 	EWS_CLEANUP(strv) struct ews_strv stays = EWS_STRV_INIT;
 	struct ews_step *step = work->step;
 	EWS_CLEANUP(fd) int trash = -1;
-	int rc = 0;
 
 	if (step->is_emptied)
 		ews_strv_clear(&step->stays);
-	if ((!step->moved.n && !ews_transition_has_stayed(step)) || step->is_emptied)
+	if (!work->n_taken || step->is_emptied)
 		return 0;
 	trash = ews_transition_open_trash(work->repo, work->session, step->id);
 	if (trash < 0)
 		return trash;
-	for (size_t i = 0; i < step->moved.n && rc == 0; i++)
-		rc = move_one_back(out, &stays, work, step->moved.items[i], root_fd, trash);
-	for (size_t i = 0; i < step->stays.n && rc == 0; i++) {
-		const char *line = step->stays.items[i];
-
-		if (!comes_back(step, line))
-			ews_strv_add(&stays, line);
-		else if (!ews_strv_has(&step->moved, line))
-			rc = move_one_back(out, &stays, work, line, root_fd, trash);
-	}
-	if (rc < 0)
-		return rc;
+	for (size_t i = 0; i < work->n_taken; i++)
+		move_one_back(out, &stays, work, &work->taken[i], root_fd, trash);
+	for (size_t i = 0; i < step->stays.n; i++)
+		if (!comes_back(step, step->stays.items[i]))
+			ews_strv_add(&stays, step->stays.items[i]);
 	/* Written with the step, once it has turned. */
 	ews_strv_clear(&step->stays);
 	ews_strv_add_array(&step->stays, stays.items);
 	return 0;
 }
 
-static void name_one_back(struct ews_transition_result *out, const struct ews_transition_work *work, const char *line)
-{
-	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-	const char *name;
-
-	if (split_moved(&path, &name, line) < 0)
-		ews_error_clear(); /* ews_transition_move_back() says it */
-	else if (strcmp(path.ptr, EWS_GITFILE) != 0 || work->repo->is_plain ||
-		 ews_transition_brings_repository_back(work))
-		ews_strv_add(&out->restored, path.ptr);
-}
-
 void ews_transition_name_back(struct ews_transition_result *out, const struct ews_transition_work *work)
 {
-	const struct ews_step *step = work->step;
-
-	for (size_t i = 0; i < step->moved.n && !step->is_emptied; i++)
-		name_one_back(out, work, step->moved.items[i]);
-	for (size_t i = 0; i < step->stays.n && !step->is_emptied; i++)
-		if (comes_back(step, step->stays.items[i]) && !ews_strv_has(&step->moved, step->stays.items[i]))
-			name_one_back(out, work, step->stays.items[i]);
+	for (size_t i = 0; i < work->n_taken && !work->step->is_emptied; i++)
+		if (strcmp(work->taken[i].path, EWS_GITFILE) != 0 || work->repo->is_plain ||
+		    ews_transition_brings_repository_back(work))
+			ews_strv_add(&out->restored, work->taken[i].path);
 }
 
 void ews_transition_name_away(struct ews_transition_result *out, const struct ews_transition_work *work)

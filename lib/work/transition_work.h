@@ -14,6 +14,13 @@
 struct ews_transition_opts;
 struct ews_transition_result;
 
+/* What the step renamed away when it turned the other way, or an earlier time that way, so that this turn brings it back. */
+struct ews_transition_taken {
+	const char *line; /* the step's own */
+	const char *name; /* in its trash */
+	char *path; /* where it was */
+};
+
 /* All that a transition works with. */
 struct ews_transition_work {
 	struct ews_repo *repo;
@@ -33,7 +40,9 @@ struct ews_transition_work {
 	struct ews_ignored_changes ignored; /* what became of them */
 	const char *lacks_kept; /* why nobody knows which those are; NULL: the list of them is there */
 	struct ews_strv away; /* sorted: paths that are renamed away */
-	struct ews_strv returning; /* sorted: the paths that what an earlier move took comes back to */
+	struct ews_transition_taken *taken; /* in the step's order, until it has turned */
+	size_t n_taken, cap_taken;
+	struct ews_strv returning; /* sorted: the paths that this comes back to; none where trash was emptied */
 	ews_entry_equal_fn equal; /* what need not be written */
 	const char *const *only; /* what it is limited to: the options' paths, or `exact`; NULL: nothing */
 	size_t n_only;
@@ -95,21 +104,19 @@ ews_entry_equal_fn ews_transition_proven_equal(const struct ews_transition_work 
 
 /* Is `path`, or something that it lies in, renamed away? */
 bool ews_transition_is_away(const struct ews_transition_work *work, const char *path);
-/* Find the paths that what an earlier move took comes back to. */
-void ews_transition_find_returning(struct ews_transition_work *work);
-/* Does such a thing come back to `path`, or to one above it? Then it is not made anew. */
+/* Find what the step took when it turned the other way, and where that comes back to. Fails with EWS_EDAMAGED when the step makes no sense. */
+int ews_transition_find_taken(struct ews_transition_work *work);
+/* Does something come back to `path`, or to one above it? Then it is not made anew. */
 bool ews_transition_comes_back(const struct ews_transition_work *work, const char *path);
 /* Does the repository of a copy, which has what nobody else has? */
 bool ews_transition_brings_repository_back(const struct ews_transition_work *work);
-/* Did something that is to come back with this turn stay in trash when it was its turn before? */
-bool ews_transition_has_stayed(const struct ews_step *step);
-/* Of what an earlier move took trash may hold nothing any more: name it. What the snapshot has of it is put back all the same. */
+/* Of what the step took trash may hold nothing any more: name it. What the snapshot has of it is put back all the same. */
 void ews_transition_name_expired(struct ews_transition_result *out, const struct ews_transition_work *work);
 /* Say in the step what goes away. */
 void ews_transition_plan_moving(struct ews_transition_work *work);
 int ews_transition_move_away(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd);
-/* What an earlier move took comes back; where something stands in its place it stays in trash, and is named. */
-int ews_transition_move_back(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd);
+/* What the step took comes back; where something stands in its place it stays in trash, and is named. */
+int ews_transition_move_back(struct ews_transition_result *out, const struct ews_transition_work *work, int root_fd);
 /* The same of a dry run: name what would go away, and what would come back. */
 void ews_transition_name_away(struct ews_transition_result *out, const struct ews_transition_work *work);
 void ews_transition_name_back(struct ews_transition_result *out, const struct ews_transition_work *work);
