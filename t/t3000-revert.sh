@@ -465,6 +465,11 @@ test_expect_success STRACE 'P4: what could not come back from trash comes back t
 	git -C p ews undo --redo stays && git -C p ews undo stays 2>err && test_grep ! "stays in trash" err && state_of "$ws" >got && test_cmp "$before" got && test_path_is_dir "${ws:?}/nested/.git" && test "${ws:?}/new" -ef "${ws:?}/out/x" && reverts stays
 '
 
+test_expect_success 'P4: an undo that was killed when all had come back from trash is finished, and takes none of it away' '
+	taken back && test_expect_code 137 "$EWS_BUILD/t/killat" -c "rename.*undo/$step[.]json" 2 "$EWS_BIN/git-ews" -C p undo back >out 2>&1 && test_path_is_file "${ws:?}/new" && git -C p ews recover --all 2>err && test_grep ! "after all" err &&
+	state_of "$ws" >got && test_cmp "$before" got && test_path_is_dir "${ws:?}/nested/.git" && test "${ws:?}/new" -ef "${ws:?}/out/x" && git -C p ews undo --redo back && git -C p ews undo back && state_of "$ws" >got && test_cmp "$before" got && reverts back
+'
+
 test_expect_success 'P5: the undo of a step whose list of what was moved makes no sense is not begun' '
 	taken outside && record=$HOME/.superqode/working/p/undo/$step.json && cp "$record" good.json && state_of "$ws" >reverted && sed "s,new\\\\tf,../&," good.json >"$record" && cp "$record" bad.json && test_expect_code 1 git -C p ews undo outside 2>err && test_grep "names .*[.][.]/new" err &&
 	cmp bad.json "$record" && state_of "$ws" >got && test_cmp reverted got && cp good.json "$record" && git -C p ews undo outside && state_of "$ws" >got && test_cmp "$before" got && reverts outside

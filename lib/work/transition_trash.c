@@ -9,6 +9,7 @@
  */
 #include "work/transition_work.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,6 +153,24 @@ static int add_taken(struct ews_transition_work *work, const char *line)
 	return 0;
 }
 
+/* What the try before this one brought back is not in trash any more, and stands in its place already. */
+static int leave_out_brought_back(struct ews_transition_work *work)
+{
+	EWS_CLEANUP(fd) int trash = ews_transition_open_trash(work->repo, work->session, work->step->id);
+	size_t kept = 0;
+
+	if (trash < 0)
+		return trash;
+	for (size_t i = 0; i < work->n_taken; i++) {
+		if (faccessat(trash, work->taken[i].name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
+			work->taken[kept++] = work->taken[i];
+		else
+			free(work->taken[i].path);
+	}
+	work->n_taken = kept;
+	return 0;
+}
+
 int ews_transition_find_taken(struct ews_transition_work *work)
 {
 	const struct ews_step *step = work->step;
@@ -162,6 +181,8 @@ int ews_transition_find_taken(struct ews_transition_work *work)
 	for (size_t i = 0; i < step->stays.n && rc == 0; i++)
 		if (comes_back(step, step->stays.items[i]) && !ews_strv_has(&step->moved, step->stays.items[i]))
 			rc = add_taken(work, step->stays.items[i]);
+	if (rc == 0 && work->opts->is_retry && work->n_taken && !step->is_emptied)
+		rc = leave_out_brought_back(work);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < work->n_taken && !step->is_emptied; i++)

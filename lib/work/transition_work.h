@@ -104,7 +104,10 @@ ews_entry_equal_fn ews_transition_proven_equal(const struct ews_transition_work 
 
 /* Is `path`, or something that it lies in, renamed away? */
 bool ews_transition_is_away(const struct ews_transition_work *work, const char *path);
-/* Find what the step took when it turned the other way, and where that comes back to. Fails with EWS_EDAMAGED when the step makes no sense. */
+/*
+ * Find what the step took when it turned the other way, and where that comes back to; where it is run again, without what is back.
+ * Fails with EWS_EDAMAGED when the step makes no sense.
+ */
 int ews_transition_find_taken(struct ews_transition_work *work);
 /* Does something come back to `path`, or to one above it? Then it is not made anew. */
 bool ews_transition_comes_back(const struct ews_transition_work *work, const char *path);
