@@ -375,6 +375,70 @@ static int refuse_store(const struct ews_repo *repo, int root)
 	return EWS_EDENIED;
 }
 
+/* All is known to be as it should be, and nothing is to be done. */
+static void name_settled(struct ews_transition_result *out, const struct ews_transition_work *work)
+{
+	memcpy(out->original_hash, work->target.hash, sizeof(out->original_hash));
+	memcpy(out->current_hash, work->now.hash, sizeof(out->current_hash));
+	out->is_verified = true;
+}
+
+/* What speaks against the step, now that it is known what is there: nothing was changed then. */
+static int refuse(struct ews_transition_result *out, struct ews_transition_work *work)
+{
+	const struct ews_transition_opts *opts = work->opts;
+	int rc = 0;
+
+	/* A step that was taken once can be taken back, or finished, whatever became of its paths. */
+	if (work->step->state == EWS_STEP_PLANNED && !opts->is_retry)
+		rc = ews_content_check_only(&work->now, &work->target, opts->only, opts->target->id);
+	if (rc == 0)
+		rc = refuse_since(work);
+	if (rc == 0)
+		rc = ews_transition_refuse_moved_on(work);
+	return rc < 0 ? rc : ews_transition_refuse_blocked(out, work);
+}
+
+/* What would be done beside the changes, which are listed. */
+static void name_plan(struct ews_transition_result *out, const struct ews_transition_work *work)
+{
+	ews_transition_name_back(out, work);
+	ews_transition_name_away(out, work);
+	(void)ews_transition_name_strange(out, work, -1); /* how much it is nobody asks */
+	ews_transition_name_uncovered(out, work, &work->now);
+}
+
+/* Is there anything to do, or to write down? */
+static bool has_to_change(const struct ews_transition_work *work)
+{
+	const struct ews_step *step = work->step;
+	bool moves_files = work->changes.n || work->away.n || work->n_taken;
+	bool moves_git = work->has_git_change || work->brings_back || ews_transition_stages(work) ||
+			 (step->commit && *step->commit);
+
+	return moves_files || moves_git || work->opts->is_retry;
+}
+
+/* Carry out what is planned, where that is anything, and prove that it is done. */
+static int perform(struct ews_transition_result *out, bool *has_changed, struct ews_transition_work *work, int root)
+{
+	int rc = 0;
+
+	if (work->now.scan.entries.n > EWS_ENTRIES_MANY)
+		remember_what_is_put(work);
+	ews_transition_spare_shared_files(work);
+	*has_changed = has_to_change(work);
+	name_since(out, work);
+	work->is_untouched = !*has_changed;
+	if (*has_changed)
+		rc = carry_out(out, work, root);
+	if (rc == 0)
+		rc = ews_transition_verify(out, work);
+	leave_out_failed(out);
+	work->step->is_incomplete = rc == 0 && !out->is_verified;
+	return rc == 0 && *has_changed ? finish(work) : rc;
+}
+
 int ews_transition(struct ews_transition_result *out, bool *has_changed, struct ews_repo *repo,
 		   struct ews_session *session, struct ews_step *step, const struct ews_transition_opts *opts)
 {
@@ -409,22 +473,14 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	rc = root < 0 ? root : refuse_store(repo, root);
 	if (rc == 0)
 		rc = ews_transition_plan(out, &work, root);
-	if (rc == 0 && work.is_settled) {
+	if (rc < 0)
+		return rc;
+	if (work.is_settled) {
 		*has_changed = false;
-		memcpy(out->original_hash, work.target.hash, sizeof(out->original_hash));
-		memcpy(out->current_hash, work.now.hash, sizeof(out->current_hash));
-		out->is_verified = true;
+		name_settled(out, &work);
 		return 0;
 	}
-	/* A step that was taken once can be taken back, or finished, whatever became of its paths. */
-	if (rc == 0 && step->state == EWS_STEP_PLANNED && !opts->is_retry)
-		rc = ews_content_check_only(&work.now, &work.target, opts->only, opts->target->id);
-	if (rc == 0)
-		rc = refuse_since(&work);
-	if (rc == 0)
-		rc = ews_transition_refuse_moved_on(&work);
-	if (rc == 0)
-		rc = ews_transition_refuse_blocked(out, &work);
+	rc = refuse(out, &work);
 	if (rc == 0)
 		rc = ews_transition_plan_branches(out, &work);
 	if (rc < 0)
@@ -432,26 +488,8 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	ews_transition_find_changes(&work);
 	ews_transition_list_changes(out, &work);
 	ews_transition_name_expired(out, &work);
-	if (opts->dry_run) {
-		ews_transition_name_back(out, &work);
-		ews_transition_name_away(out, &work);
-		(void)ews_transition_name_strange(out, &work, -1);
-		ews_transition_name_uncovered(out, &work, &work.now);
-		return 0;
-	}
-	if (work.now.scan.entries.n > EWS_ENTRIES_MANY)
-		remember_what_is_put(&work);
-	ews_transition_spare_shared_files(&work);
-	*has_changed = work.changes.n || work.away.n || work.has_git_change || work.n_taken ||
-		       (step->commit && *step->commit) || ews_transition_stages(&work) || opts->is_retry ||
-		       work.brings_back;
-	name_since(out, &work);
-	work.is_untouched = !*has_changed;
-	if (*has_changed)
-		rc = carry_out(out, &work, root);
-	if (rc == 0)
-		rc = ews_transition_verify(out, &work);
-	leave_out_failed(out);
-	step->is_incomplete = rc == 0 && !out->is_verified;
-	return rc == 0 && *has_changed ? finish(&work) : rc;
+	if (!opts->dry_run)
+		return perform(out, has_changed, &work, root);
+	name_plan(out, &work);
+	return 0;
 }

@@ -560,14 +560,14 @@ static void name_config(struct ews_transition_result *out, int root_fd)
 	out->kept_bytes += (uint64_t)st.st_size;
 }
 
-int ews_transition_plan(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd)
+/* Read the target and what is there; where it is known that the two are as one no more than that of either. */
+static int look(struct ews_transition_work *work)
 {
 	struct ews_content_opts opts = { .partial = true,
 					 .index_may_wait = true,
 					 .hash_may_wait = true,
 					 .progress = work->opts->progress,
 					 .payload = work->opts->payload };
-	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;
 	/* Mostly they are one; that is read once, and while what is there now is looked at. */
 	bool is_one = is_base_target(work) && !work->opts->left;
 	struct ews_snapshot_reading reading = { .out = &work->target,
@@ -592,8 +592,42 @@ int ews_transition_plan(struct ews_transition_result *out, struct ews_transition
 		opts.known_may_wait = work->can_settle && ews_settled_was(work->session, &work->opts->target->commit);
 	}
 	rc = ews_content_now(&work->now, work->repo, work->session, work->batch, &opts);
-	if (rc == 0 && opts.known_may_wait)
-		rc = settle(work, &reading);
+	return rc == 0 && opts.known_may_wait ? settle(work, &reading) : rc;
+}
+
+/* What of git's state differs, by name, and what of it is put away or made anew. */
+static int plan_git(struct ews_transition_result *out, struct ews_strv *differences,
+		    struct ews_transition_work *work, int root_fd)
+{
+	int rc = ews_transition_plan_left(out, work);
+
+	if (rc < 0)
+		return rc;
+	if (ews_transition_is_in_project(work))
+		ews_gitstate_keep_worktree(&work->target.git, &work->now.git, work->repo->git_fd, root_fd);
+	rc = ews_transition_compare_git(differences, work, &work->now);
+	if (rc == 0)
+		rc = ews_transition_branch_differs(work);
+	if (rc < 0)
+		return rc;
+	if (rc > 0)
+		ews_strv_add(differences, "branch");
+	rc = ews_session_tampered(differences, work->session);
+	if (rc >= 0)
+		rc = ews_transition_adopt(work, differences);
+	if (rc < 0)
+		return rc;
+	plan_gitfile(work, differences, root_fd);
+	if (ews_strv_has(differences, EWS_METHOD_CONFIG))
+		name_config(out, root_fd);
+	return 0;
+}
+
+int ews_transition_plan(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd)
+{
+	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;
+	int rc = look(work);
+
 	if (rc < 0 || work->is_settled)
 		return rc;
 	ews_transition_limit(work, root_fd);
@@ -603,37 +637,17 @@ int ews_transition_plan(struct ews_transition_result *out, struct ews_transition
 		rc = ews_ignored_compare(&work->ignored, &work->kept, &work->now, work->session);
 	if (rc == 0)
 		rc = ews_transition_refuse_locked(work);
+	if (rc == 0 && ews_transition_moves_git(work))
+		rc = plan_git(out, &differences, work, root_fd);
 	if (rc < 0)
 		return rc;
-	if (ews_transition_moves_git(work)) {
-		rc = ews_transition_plan_left(out, work);
-		if (rc < 0)
-			return rc;
-		if (ews_transition_is_in_project(work))
-			ews_gitstate_keep_worktree(&work->target.git, &work->now.git, work->repo->git_fd, root_fd);
-		rc = ews_transition_compare_git(&differences, work, &work->now);
-		if (rc == 0)
-			rc = ews_transition_branch_differs(work);
-		if (rc < 0)
-			return rc;
-		if (rc > 0)
-			ews_strv_add(&differences, "branch");
-		rc = ews_session_tampered(&differences, work->session);
-		if (rc >= 0)
-			rc = ews_transition_adopt(work, &differences);
-		if (rc < 0)
-			return rc;
-		plan_gitfile(work, &differences, root_fd);
-		if (ews_strv_has(&differences, EWS_METHOD_CONFIG))
-			name_config(out, root_fd);
-	}
 	work->has_git_change = differences.n > 0 || ews_transition_differs_in_root(work, &work->now) ||
 			       ews_transition_differs_in_root_xattrs(work, &work->now) ||
 			       ews_transition_differs_in_root_owner(work, &work->now);
 	plan_away(work);
 	find_missing(out, work);
 	name_lost(out, work);
-	return rc < 0 ? rc : 0;
+	return 0;
 }
 
 void ews_transition_list_changes(struct ews_transition_result *out, const struct ews_transition_work *work)
