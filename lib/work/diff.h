@@ -116,7 +116,10 @@ int ews_diff_file_hash(char **out, struct ews_repo *repo, const struct ews_oid *
 void ews_diff_release(struct ews_diff *diff);
 EWS_CLEANUP_DEFINE(diff, struct ews_diff, ews_diff_release)
 
-/* Between diff.c and diff_print.c. */
+/* Between diff.c, diff_unsaid.c and diff_print.c. */
+
+/* Fill not_in_patch, as far as `paths` of the diff mean it. Fails with EWS_EUSAGE where one is no pathspec. */
+int ews_diff_list_unsaid(struct ews_diff *diff, struct ews_repo *repo);
 
 /*
  * Must a patch of it tell no renames? git apply doesn't see that a link gives way to a directory where the link is renamed:
