@@ -258,19 +258,23 @@ int ews_odb_ref_swap(struct ews_odb *odb, const char *name, const struct ews_oid
 	return rc;
 }
 
-/* Under the lock: see that the ref is where it is said to be, and give it its value. */
-static int settle_target(struct ews_ref_lock *lock, struct ews_odb *odb, const char *name,
-			 const struct ews_oid *from, const char *target)
+/* Does the ref lead to `from`? One that leads nowhere, or is not there, leads to no id. */
+static int see_that_it_leads_to(const struct ews_oid *from, struct ews_odb *odb, const char *name)
+{
+	struct ews_oid now = EWS_OID_NONE;
+	int rc = ews_error_if_passing(ews_odb_ref_read(&now, odb, name));
+
+	if (rc < 0 || ews_oid_equal(&now, from))
+		return rc;
+	return ews_error(EWS_ESTALE, "ref '%s' moved meanwhile", name);
+}
+
+/* Let the ref of the lock stand for `target`. */
+static int put_target(struct ews_ref_lock *lock, struct ews_odb *odb, const char *target)
 {
 	EWS_CLEANUP(free) char *text = ews_strfmt("ref: %s\n", target);
-	struct ews_oid now = EWS_OID_NONE;
-	int rc;
+	int rc = ews_sharing_apply(ews_odb_sharing(odb), lock->fd);
 
-	if (ews_odb_ref_read(&now, odb, name) < 0)
-		ews_error_clear();
-	if (!ews_oid_equal(&now, from))
-		return ews_error(EWS_ESTALE, "ref '%s' moved meanwhile", name);
-	rc = ews_sharing_apply(ews_odb_sharing(odb), lock->fd);
 	return rc < 0 ? rc : ews_ref_lock_put(lock, text, strlen(text));
 }
 
@@ -286,7 +290,9 @@ int ews_odb_ref_point(struct ews_odb *odb, const char *name, const struct ews_oi
 	if (rc == 0)
 		rc = ews_ref_lock_take(&lock, path);
 	if (rc == 0)
-		rc = settle_target(&lock, odb, name, from, target);
+		rc = see_that_it_leads_to(from, odb, name);
+	if (rc == 0)
+		rc = put_target(&lock, odb, target);
 	return rc < 0 ? fail_to_move(rc, name) : ews_odb_sync_ref(odb, name);
 }
 
