@@ -128,24 +128,26 @@ static bool is_tracked(const char *path, const struct ews_index *index, const st
 
 /*
  * What git knows as a submodule is one, whatever of it is there: as 'git add' would have it at the commit at which it stands in the
- * directory that is open as `root_fd`, else at the one that the index names, or that is committed. Is it one? `has_head`: at
- * the first.
+ * directory that is open as `root_fd`, else at the one that the index names, or that is committed. Is it one? 1 or 0; `has_head`:
+ * at the first.
  */
-static bool take_submodule(bool *has_head, struct ews_entry *entry, const struct ews_skip *repository,
-			   struct ews_odb *odb, int root_fd, const struct ews_index *index,
-			   const struct ews_entries *stored)
+static int take_submodule(bool *has_head, struct ews_entry *entry, const struct ews_skip *repository,
+			  struct ews_odb *odb, int root_fd, const struct ews_index *index,
+			  const struct ews_entries *stored)
 {
 	const struct ews_index_entry *ie = ews_index_find(index, entry->path);
 	const struct ews_entry *was = !ie && repository ? ews_entries_find(stored, entry->path) : NULL;
 	bool is_marked = ie && (ie->is_skip_worktree || ie->is_assumed_unchanged);
+	int rc = 0;
 
 	if (ie ? ie->mode != EWS_MODE_GITLINK : !was || was->type != EWS_ENTRY_GITLINK)
-		return false;
+		return 0;
 	entry->type = EWS_ENTRY_GITLINK;
 	entry->oid = ie ? ie->oid : was->oid;
-	*has_head = repository && root_fd >= 0 && !is_marked &&
-		    ews_submodule_head_read(&entry->oid, odb, root_fd, entry->path);
-	return true;
+	if (repository && root_fd >= 0 && !is_marked)
+		rc = ews_submodule_head_read(&entry->oid, odb, root_fd, entry->path);
+	*has_head = rc > 0;
+	return rc < 0 ? rc : 1;
 }
 
 /* Is there what git could take a commit of, which came since, or stands elsewhere than it did? */
@@ -193,9 +195,14 @@ int ews_hidden_drop(struct ews_strv *out, struct ews_content *content, const str
 		const struct ews_skip *repository =
 			ews_entry_is_dir(entry) ? find_repository(&content->scan.skips, entry->path) : NULL;
 		bool has_head = false, is_named;
+		int is_submodule = 0;
 
-		if (ews_entry_is_dir(entry) &&
-		    take_submodule(&has_head, entry, repository, session->repo->odb, root_fd, index, stored)) {
+		if (ews_entry_is_dir(entry))
+			is_submodule = take_submodule(&has_head, entry, repository, session->repo->odb, root_fd,
+						      index, stored);
+		if (is_submodule < 0)
+			return is_submodule;
+		if (is_submodule) {
 			submodule = entry->path;
 			/* What is new in it may be in the commit that it has gone on to. */
 			if (has_head && repository->reason == EWS_SKIP_REPOSITORY_MOVED)

@@ -265,7 +265,9 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 		return rc;
 	mark_gitlinks(&content->scan.entries, opts->known, &index);
 	if (!look->session && !opts->put)
-		ews_submodule_heads_take(&content->scan, look->repo->odb, look->root);
+		rc = ews_submodule_heads_take(&content->scan, look->repo->odb, look->root);
+	if (rc < 0)
+		return rc;
 	if (opts->put)
 		memcpy(content->hash, opts->put->hash, sizeof(content->hash));
 	else
@@ -463,7 +465,7 @@ int ews_look_finish(struct ews_content *out, struct ews_look *look)
 		rc = 0;
 	}
 	if (rc == 0 && look->session)
-		ews_submodule_heads_name_moved(&content.scan, look->session, look->root);
+		rc = ews_submodule_heads_name_moved(&content.scan, look->session, look->root);
 	if (rc == 0 && !opts->partial)
 		rc = check_limits(&content.scan, look->max_file, look->max_total);
 	if (rc < 0)

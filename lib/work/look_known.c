@@ -214,13 +214,15 @@ int ews_look_take_known(struct ews_content *content, struct ews_cache *cache, co
 			struct ews_early_found *early)
 {
 	enum ews_recheck found;
-	int rc;
+	int rc = 1;
 
 	if (!cache->is_whole || memcmp(cache->key, content->key, sizeof(cache->key)) ||
 	    !tracks_the_same(content, cache, look))
 		return 0;
-	if (!look->session && !ews_submodule_heads_hold(&cache->entries, &cache->skips, look->repo->odb, look->root))
-		return 0;
+	if (!look->session)
+		rc = ews_submodule_heads_hold(&cache->entries, &cache->skips, look->repo->odb, look->root);
+	if (rc <= 0)
+		return rc;
 	found = recheck(content, cache, look, early);
 	if (found == EWS_RECHECK_OTHER)
 		return 0;
