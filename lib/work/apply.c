@@ -26,7 +26,7 @@
 #include "work/stage.h"
 #include "work/stale.h"
 #include "work/steps.h"
-#include "work/transition_work.h"
+#include "work/transition_commit.h"
 #include "work/undo.h"
 #include "work/whose.h"
 

@@ -15,7 +15,7 @@
 #include "work/stage.h"
 #include "work/step_refs.h"
 #include "work/steps.h"
-#include "work/transition_work.h"
+#include "work/transition_commit.h"
 #include "work/whose.h"
 
 /* Of what a drop took away something is gone, or something else stands in its place: it is named, and keeps none of the rest. */

@@ -19,7 +19,6 @@
 #include "store/home.h"
 #include "store/put.h"
 #include "store/scan.h"
-#include "work/transition_work.h"
 
 /* What stands there now, of any kind: nothing is ignored, nothing is read but to compare. */
 static int scan_dir(struct ews_scan *out, struct ews_repo *repo, int fd)

@@ -100,6 +100,9 @@ int ews_transition_open_trash(struct ews_repo *repo, const struct ews_session *s
 /* The absolute path of that directory; the caller frees it. */
 char *ews_transition_trash_path(const struct ews_repo *repo, const struct ews_session *session, const char *step_id);
 
+/* Count files and bytes of something that is renamed away, for people. */
+void ews_transition_measure(struct ews_transition_result *out, int dir_fd, const char *name);
+
 void ews_transition_result_release(struct ews_transition_result *result);
 EWS_CLEANUP_DEFINE(transition_result, struct ews_transition_result, ews_transition_result_release)
 

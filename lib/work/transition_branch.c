@@ -1,5 +1,5 @@
 /*
- * Transitions of branches: the one that HEAD is on, those that it has left, and one that a step commits to.
+ * Transitions of branches: the one that HEAD is on, and those that it has left.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -14,8 +14,8 @@
 #include "base/str.h"
 #include "store/litter.h"
 #include "work/branch.h"
+#include "work/branch_move.h"
 #include "work/head.h"
-#include "work/stage.h"
 #include "work/transition.h"
 
 /* What the branch that HEAD is to be on led to then, where that was a symbolic ref; NULL: it was none, or nobody says so. */
@@ -160,32 +160,6 @@ int ews_transition_refuse_blocked(struct ews_transition_result *out, struct ews_
 	return EWS_ECONFLICT;
 }
 
-/* "<branch> <old id> <new id>" */
-static int read_move(char **name, struct ews_oid *before, struct ews_oid *after, const char *text)
-{
-	const char *first = strchr(text, ' ');
-	const char *second = first ? strchr(first + 1, ' ') : NULL;
-
-	if (!second || !ews_str_begins(text, EWS_REF_BRANCHES))
-		return ews_error(EWS_EDAMAGED, "the step names a branch that makes no sense");
-	*name = ews_strndup(text, (size_t)(first - text));
-	if (ews_oid_parse_or_none(before, first + 1, (size_t)(second - first - 1)) < 0)
-		return EWS_EDAMAGED;
-	return ews_oid_parse_or_none(after, second + 1, strlen(second + 1));
-}
-
-/* The same text; the caller frees it. */
-static char *format_move(const char *branch, const struct ews_oid *before, const struct ews_oid *after)
-{
-	char old[EWS_OID_HEX_MAX] = "0", new[EWS_OID_HEX_MAX] = "0";
-
-	if (!ews_oid_is_none(before))
-		ews_oid_hex(old, before);
-	if (!ews_oid_is_none(after))
-		ews_oid_hex(new, after);
-	return ews_strfmt("%s %s %s", branch, old, new);
-}
-
 static const char *where(char hex[EWS_OID_HEX_MAX], const struct ews_oid *oid)
 {
 	return ews_oid_is_none(oid) ? "nowhere" : ews_oid_hex(hex, oid);
@@ -203,7 +177,7 @@ static void name_move(struct ews_transition_result *out, const char *branch, con
 static void plan_move(struct ews_transition_result *out, struct ews_step *step, char *branch,
 		      const struct ews_oid *from, const struct ews_oid *to)
 {
-	EWS_CLEANUP(free) char *line = format_move(branch, from, to);
+	EWS_CLEANUP(free) char *line = ews_branch_move_format(branch, from, to);
 
 	if (ews_oid_equal(from, to))
 		return;
@@ -263,23 +237,9 @@ static int plan_move_back(struct ews_transition_result *out, const struct ews_tr
 }
 
 /* A branch that is to move, as it is written down, and where that is by now. */
-struct move {
-	char *branch; /* NULL: none does */
-	struct ews_oid from, to, now; /* none: nowhere */
-};
-
-#define MOVE_INIT { NULL, EWS_OID_NONE, EWS_OID_NONE, EWS_OID_NONE }
-
-static void release_move(struct move *move)
+static int look_at_move(struct ews_branch_move *out, const struct ews_transition_work *work, const char *line)
 {
-	free(move->branch);
-}
-
-EWS_CLEANUP_DEFINE(move, struct move, release_move)
-
-static int look_at_move(struct move *out, const struct ews_transition_work *work, const char *line)
-{
-	int rc = read_move(&out->branch, &out->from, &out->to, line);
+	int rc = ews_branch_move_read(out, line);
 
 	if (rc == 0 && ews_odb_ref_read(&out->now, work->repo->odb, out->branch) < 0)
 		ews_error_clear();
@@ -293,7 +253,7 @@ static int name_moved(struct ews_transition_result *out, const struct ews_transi
 	int rc = 0;
 
 	for (size_t i = 0; i < moving->n && rc == 0; i++) {
-		EWS_CLEANUP(move) struct move move = MOVE_INIT;
+		EWS_CLEANUP(branch_move) struct ews_branch_move move = EWS_BRANCH_MOVE_INIT;
 
 		rc = look_at_move(&move, work, moving->items[i]);
 		if (rc == 0 && ews_oid_equal(&move.now, &move.to))
@@ -379,12 +339,11 @@ int ews_transition_plan_branches(struct ews_transition_result *out, struct ews_t
 	if (rc == 0)
 		name_led(out, work);
 	for (size_t i = 0; i < moved->n && rc == 0; i++) {
-		EWS_CLEANUP(free) char *branch = NULL;
-		struct ews_oid was, put;
+		EWS_CLEANUP(branch_move) struct ews_branch_move move = EWS_BRANCH_MOVE_INIT;
 
-		rc = read_move(&branch, &was, &put, moved->items[i]);
-		if (rc == 0 && !is_to_be_headed(work, branch))
-			rc = plan_move_back(out, work, branch, &was, &put);
+		rc = ews_branch_move_read(&move, moved->items[i]);
+		if (rc == 0 && !is_to_be_headed(work, move.branch))
+			rc = plan_move_back(out, work, move.branch, &move.from, &move.to);
 	}
 	return rc;
 }
@@ -396,7 +355,7 @@ static int move_branches(const struct ews_transition_work *work)
 	int rc = 0;
 
 	for (size_t i = 0; i < moving->n && rc == 0; i++) {
-		EWS_CLEANUP(move) struct move move = MOVE_INIT;
+		EWS_CLEANUP(branch_move) struct ews_branch_move move = EWS_BRANCH_MOVE_INIT;
 
 		rc = look_at_move(&move, work, moving->items[i]);
 		if (rc < 0)
@@ -480,121 +439,4 @@ int ews_transition_restore_branches(const struct ews_transition_work *work)
 	int rc = move_branches(work);
 
 	return rc < 0 ? rc : restore_branch(work);
-}
-
-/* Whoever was killed right after his commit could not write it down. Returns as ews_stage_find_commit(). */
-static int find_made(struct ews_oid *before, struct ews_oid *after, const struct ews_step *step, const char *branch,
-		     struct ews_repo *repo)
-{
-	struct ews_stage_commit commit = {
-		.step_id = step->id, .branch = branch, .before = *before, .after = EWS_OID_NONE
-	};
-	int rc = ews_stage_find_commit(&commit, repo);
-
-	if (rc == 1) {
-		*before = commit.before;
-		*after = commit.after;
-	}
-	return rc;
-}
-
-void ews_transition_set_commit(struct ews_step *step, const char *branch, const struct ews_oid *before,
-			       const struct ews_oid *after)
-{
-	free(step->commit);
-	step->commit = format_move(branch, before, after);
-}
-
-void ews_transition_leave_branch(struct ews_step *step)
-{
-	free(step->commit);
-	step->commit = NULL;
-}
-
-int ews_transition_complete_commit(struct ews_repo *repo, struct ews_step *step)
-{
-	EWS_CLEANUP(free) char *branch = NULL;
-	struct ews_oid before, after, now = EWS_OID_NONE;
-	int made, rc = read_move(&branch, &before, &after, step->commit);
-
-	if (rc < 0 || !ews_oid_is_none(&after))
-		return rc < 0 ? rc : 1;
-	made = find_made(&before, &after, step, branch, repo);
-	rc = made < 0 ? ews_error_if_passing(made) : made;
-	if (made == 0 || rc < 0)
-		return rc;
-	rc = ews_error_if_passing(ews_odb_ref_read(&now, repo->odb, branch));
-	if (rc < 0)
-		return rc;
-	/* Its user may have taken it back himself. */
-	if (ews_oid_equal(&now, &before))
-		return 0;
-	if (made == 1 && ews_oid_equal(&now, &after))
-		ews_transition_set_commit(step, branch, &before, &after);
-	else
-		ews_transition_leave_branch(step);
-	return 1;
-}
-
-/* Which branch goes where with the step, that a commit of it moved. */
-static int find_commit(struct move *out, const struct ews_transition_work *work)
-{
-	const struct ews_step *step = work->step;
-	EWS_CLEANUP(free) char *head = NULL;
-	struct ews_oid before, after, tip;
-	bool back = step->state == EWS_STEP_UNDOING;
-	int made, rc;
-
-	if (!step->commit || !*step->commit || work->session || step->state == EWS_STEP_PLANNED)
-		return 0;
-	rc = read_move(&out->branch, &before, &after, step->commit);
-	if (rc < 0)
-		return rc;
-	made = ews_oid_is_none(&after) ? find_made(&before, &after, step, out->branch, work->repo) : 1;
-	if (made == 0) {
-		free(out->branch);
-		out->branch = NULL;
-		return 0;
-	}
-	rc = made < 0 ? ews_error_if_passing(made) : 0;
-	if (rc == 0)
-		rc = ews_odb_ref_read(&out->now, work->repo->odb, out->branch);
-	if (rc < 0 && ews_error_if_passing(rc) < 0)
-		return rc;
-	out->from = back ? after : before;
-	out->to = back ? before : after;
-	rc = ews_stage_branch(&head, &tip, work->repo);
-	if (rc < 0 && ews_error_if_passing(rc) < 0)
-		return rc;
-	if (made == 1 && rc == 0 && !strcmp(head, out->branch) &&
-	    (ews_oid_equal(&out->now, &out->to) || ews_oid_equal(&out->now, &out->from)))
-		return 0;
-	ews_error(EWS_ESTALE, "'%s' is no longer the branch that was committed to, as it was then", out->branch);
-	ews_error_hint("'git revert' takes a commit back that others stand on");
-	return EWS_ESTALE;
-}
-
-int ews_transition_move_branch(const struct ews_transition_work *work)
-{
-	EWS_CLEANUP(move) struct move move = MOVE_INIT;
-	int rc = find_commit(&move, work);
-
-	if (rc < 0 || !move.branch || ews_oid_equal(&move.now, &move.to))
-		return rc;
-	if (work->opts->is_retry)
-		ews_litter_sweep_ref(work->repo->odb, move.branch);
-	return ews_odb_ref_swap(work->repo->odb, move.branch, &move.from, &move.to);
-}
-
-int ews_transition_refuse_moved_on(const struct ews_transition_work *work)
-{
-	EWS_CLEANUP(move) struct move move = MOVE_INIT;
-	int rc = find_commit(&move, work);
-
-	if (rc != EWS_ESTALE || !work->opts->is_retry)
-		return rc;
-	/* What is half done comes to its end all the same, in the files; the branch is his who went on with it. */
-	ews_error_clear();
-	ews_transition_leave_branch(work->step);
-	return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * What the parts of a transition share while it is planned, carried out and proven.
+ * What the parts of a transition share while it is planned, carried out and proven; nobody but transition*.c looks in here.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -129,9 +129,6 @@ void ews_transition_name_back(struct ews_transition_result *out, const struct ew
 /* What goes and is not in the store, though a snapshot has it, joins the batch: it is read again in `root_fd`. */
 int ews_transition_keep_lost(struct ews_transition_work *work, int root_fd);
 
-/* transition.c: count files and bytes of something that is renamed away, for people. */
-void ews_transition_measure(struct ews_transition_result *out, int dir_fd, const char *name);
-
 /* transition_git.c: git's own state, where the transition is about it. */
 
 /* Does it stage what it puts, in the project's index, as `apply --index` does? */
@@ -168,8 +165,6 @@ bool ews_transition_differs_in_root_owner(const struct ews_transition_work *work
 
 /* In place: is the branch that HEAD is to be on elsewhere than it was? 1 or 0; fails where that can't be read just now. */
 int ews_transition_branch_differs(const struct ews_transition_work *work);
-/* The branch has to be where the step left it; one that was killed leaves it where it is. */
-int ews_transition_refuse_moved_on(const struct ews_transition_work *work);
 /*
  * In place the branch may be gone, and another, named beneath it or above it, keep it from being made; or HEAD has left it, and another
  * work tree stands on it, whose files would all seem to be changed: then nothing is begun. What was begun comes to its end all the
@@ -187,16 +182,12 @@ int ews_transition_plan_branches(struct ews_transition_result *out, struct ews_t
 int ews_transition_head_has_moved(const struct ews_transition_work *work);
 /* Put back what is written down of such branches, and the one that HEAD is to be on. */
 int ews_transition_restore_branches(const struct ews_transition_work *work);
-/* Say in the step which commit it makes, or made (`after` none: not yet), on which branch. */
-void ews_transition_set_commit(struct ews_step *step, const char *branch, const struct ews_oid *before,
-			       const struct ews_oid *after);
-/* Whatever the step is about, from now on it moves no branch. */
-void ews_transition_leave_branch(struct ews_step *step);
-/*
- * A step that was killed: was its commit made, as far as anybody can tell? Then 1 is returned, and the step names it; where the
- * branch has moved on since, it is left where it is.
- */
-int ews_transition_complete_commit(struct ews_repo *repo, struct ews_step *step);
+
+/* transition_commit.c: a commit that the step made, and the branch that it is on; transition_commit.h has what others ask. */
+
+/* The branch has to be where the step left it; one that was killed leaves it where it is. */
+int ews_transition_refuse_moved_on(const struct ews_transition_work *work);
+/* Move it with the step. */
 int ews_transition_move_branch(const struct ews_transition_work *work);
 
 /* transition_proof.c */
