@@ -1,5 +1,6 @@
 /*
- * Transitions: see transition.h. What is done is planned in transition_plan.c and proven in transition_proof.c.
+ * Transitions: see transition.h. What is done is planned in transition_plan.c and proven in transition_proof.c; what the parts share is in
+ * transition_work.h.
  *
  * SPDX-License-Identifier: MIT
  */

@@ -87,7 +87,7 @@ static char letter_of(const struct ews_step *step)
 }
 
 /* Did it go away when the step turned the other way, so that this turn brings it back? */
-static bool comes_back(const struct ews_step *step, const char *line)
+static bool is_due(const struct ews_step *step, const char *line)
 {
 	const char *name = ews_path_line_words(line);
 
@@ -179,7 +179,7 @@ int ews_transition_find_taken(struct ews_transition_work *work)
 	for (size_t i = 0; i < step->moved.n && rc == 0; i++)
 		rc = add_taken(work, step->moved.items[i]);
 	for (size_t i = 0; i < step->stays.n && rc == 0; i++)
-		if (comes_back(step, step->stays.items[i]) && !ews_strv_has(&step->moved, step->stays.items[i]))
+		if (is_due(step, step->stays.items[i]) && !ews_strv_has(&step->moved, step->stays.items[i]))
 			rc = add_taken(work, step->stays.items[i]);
 	if (rc == 0 && work->opts->is_retry && work->n_taken && !step->is_emptied)
 		rc = leave_out_brought_back(work);
@@ -208,9 +208,9 @@ static bool has_own_repository(const struct ews_transition_work *work, int trash
 
 bool ews_transition_brings_repository_back(const struct ews_transition_work *work)
 {
-	bool is_due = work->returning.n && ews_strv_sorted_has(&work->returning, EWS_GITFILE);
+	bool is_named = work->returning.n && ews_strv_sorted_has(&work->returning, EWS_GITFILE);
 	EWS_CLEANUP(fd)
-	int trash = is_due ? ews_transition_open_trash(work->repo, work->session, work->step->id) : -1;
+	int trash = is_named ? ews_transition_open_trash(work->repo, work->session, work->step->id) : -1;
 	bool found = false;
 
 	ews_error_clear(); /* then it does not come back, as ews_transition_move_back() says */
@@ -320,7 +320,7 @@ int ews_transition_move_back(struct ews_transition_result *out, const struct ews
 	for (size_t i = 0; i < work->n_taken; i++)
 		move_one_back(out, &stays, work, &work->taken[i], root_fd, trash);
 	for (size_t i = 0; i < step->stays.n; i++)
-		if (!comes_back(step, step->stays.items[i]))
+		if (!is_due(step, step->stays.items[i]))
 			ews_strv_add(&stays, step->stays.items[i]);
 	/* Written with the step, once it has turned. */
 	ews_strv_clear(&step->stays);

@@ -14,7 +14,7 @@
 struct ews_transition_opts;
 struct ews_transition_result;
 
-/* What the step renamed away when it turned the other way, or an earlier time that way, so that this turn brings it back. */
+/* What the step renamed away when it turned the other way, the last time or before, so that this turn brings it back. */
 struct ews_transition_taken {
 	const char *line; /* the step's own */
 	const char *name; /* in its trash */
