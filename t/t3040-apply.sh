@@ -214,7 +214,18 @@ test_expect_success 'P4: a socket that stands in the way of a directory is a con
 test_expect_success 'P4: a look that knew of nothing in an ignored place is not taken for one that does' '
 	test_repo looked && echo "*.o" >looked/.gitignore && git -C looked commit -qam rules && echo theirs >looked/x.o && sleep 0.1 && start_ws looked two --keep-ignored=no && mkdir "${ws:?}/x.o" && echo 2 >"${ws:?}/x.o/f" && git -C "$ws" add -f x.o &&
 	test_expect_code 1 git -C looked ews apply two 2>err && test_grep "conflict: x.o" err && test_path_is_file looked/x.o &&
-	git -C looked ews apply --force two && test_path_is_file looked/x.o/f && git -C looked ews undo && echo theirs >want && test_cmp want looked/x.o
+	git -C looked ews apply --force two && test_path_is_file looked/x.o/f && git -C looked ews undo && echo theirs >want && test_cmp want looked/x.o && sleep 0.1 && start_ws looked three --keep-ignored=no && test_path_is_missing "${ws:?}/x.o"
+'
+
+test_expect_success STRACE 'a look at what was found before lists no directory again: neither by apply nor by undo' '
+	test_repo asked && for i in 1 2 3 4 5 6 7 8; do mkdir asked/d$i && echo $i >asked/d$i/f || return 1; done && (cd asked && git add . && git commit -qm dirs && echo more >>d1/f && git diff >../asked.1 && git checkout -q . && echo more >>d2/f && git diff >../asked.2 && git checkout -q .) && sleep 0.1 &&
+	git -C asked ews apply ../asked.1 && sleep 0.1 && test_strace log -e trace=openat git -C asked ews apply ../asked.2 && test_grep ! "\"[.]gitignore\"" log && echo 2 >want && echo more >>want && test_cmp want asked/d2/f &&
+	test_strace log -e trace=openat git -C asked ews undo && test_grep ! "\"[.]gitignore\"" log && echo 2 >want && test_cmp want asked/d2/f
+'
+
+test_expect_success 'P4: what is applied is built upon no snapshot that is dropped meanwhile' '
+	git -C asked for-each-ref --format="delete %(refname)" refs/ews/trash >refs && printf "%s\n" "#!/bin/sh" "git -C \"$PWD/asked\" update-ref --stdin <\"$PWD/refs\"" >drop && chmod +x drop && git -C asked status --porcelain >before && sleep 0.1 &&
+	test_expect_code 1 "$EWS_BUILD/t/killat" -c "refs/ews/trash" -x "$PWD/drop" 1 "$EWS_BIN/git-ews" -C asked apply ../asked.2 2>err && test_grep "dropped meanwhile" err && git -C asked status --porcelain >after && test_cmp before after && git -C asked for-each-ref refs/ews/trash >out && test_must_be_empty out && git -C asked ews apply ../asked.2 && test_grep more asked/d2/f
 '
 
 test_expect_success 'P4: what came to an ignored place goes when that is undone; what is ignored beside it is not called changed' '

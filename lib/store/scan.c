@@ -52,6 +52,7 @@ struct worker {
 	struct ews_arena arena; /* nodes and paths */
 	struct ews_skips skips;
 	struct ews_strv opened;
+	bool leans_on_known;
 };
 
 struct walk {
@@ -71,24 +72,25 @@ static bool is_in_base(const struct ews_scan_opts *opts, const char *path)
 	return opts->known && ews_entries_find(opts->known, path);
 }
 
-static bool is_known(const struct ews_scan_opts *opts, const char *path)
-{
-	return is_in_base(opts, path) || (opts->index && ews_index_find(opts->index, path));
-}
-
-static bool is_known_below(const struct ews_scan_opts *opts, const char *path)
+static bool is_in_base_below(const struct ews_scan_opts *opts, const char *path)
 {
 	const struct ews_entry *dir = opts->known ? ews_entries_find(opts->known, path) : NULL;
-	const struct ews_index_entry *tracked;
-	size_t len = strlen(path);
 
-	if (dir && dir + 1 < opts->known->items + opts->known->n && !strncmp(dir[1].path, path, len) &&
-	    dir[1].path[len] == '/')
-		return true;
-	/* A submodule is in the index, and nothing below it. */
-	tracked = opts->index ? ews_index_find(opts->index, path) : NULL;
+	return dir && dir + 1 < opts->known->items + opts->known->n && ews_path_is_inside(dir[1].path, path);
+}
+
+/* A submodule is in the index, and nothing below it. */
+static bool is_tracked_below(const struct ews_scan_opts *opts, const char *path)
+{
+	const struct ews_index_entry *tracked = opts->index ? ews_index_find(opts->index, path) : NULL;
+
 	return opts->index && !(tracked && tracked->mode == EWS_MODE_GITLINK) &&
 	       ews_index_has_below(opts->index, path);
+}
+
+static bool is_tracked(const struct ews_scan_opts *opts, const char *path, bool is_dir)
+{
+	return opts->index && (ews_index_find(opts->index, path) || (is_dir && is_tracked_below(opts, path)));
 }
 
 static bool is_own(const struct ews_scan_opts *opts, const char *path)
@@ -164,11 +166,15 @@ static struct node *take_name(const struct walk *walk, struct worker *worker, st
 		leave_out(&worker->skips, &entry, EWS_SKIP_EXCLUDED, entry.size);
 		return NULL;
 	}
+	worker->leans_on_known = worker->leans_on_known || is_excluded;
 	if (!is_ignored && opts->ignore && !opts->with_ignored && !is_meant)
 		is_ignored = ews_ignore_match(node->rules, path, is_dir);
-	if (is_ignored && !(is_dir ? is_known_below(opts, path) || is_known(opts, path) : is_known(opts, path))) {
-		leave_out(&worker->skips, &entry, EWS_SKIP_IGNORED, entry.size);
-		return NULL;
+	if (is_ignored && !is_tracked(opts, path, is_dir)) {
+		if (!is_in_base(opts, path)) {
+			leave_out(&worker->skips, &entry, EWS_SKIP_IGNORED, entry.size);
+			return NULL;
+		}
+		worker->leans_on_known = true;
 	}
 	if (entry.type == EWS_ENTRY_FILE && opts->max_file_bytes && entry.size > opts->max_file_bytes) {
 		leave_out(&worker->skips, &entry, EWS_SKIP_TOO_LARGE, entry.size);
@@ -267,8 +273,11 @@ static int read_node(size_t i, unsigned thread, void *payload)
 	is_hollow = has_git && ews_gitfile_is_hollow(fd);
 	node->is_repository = has_git && !is_hollow;
 	/* One without a file would be no repository any more when it is looked for again. */
-	if (node->is_repository && !(opts->into_repositories && n > 1) && !is_known_below(opts, node->path))
-		return 0;
+	if (node->is_repository && !(opts->into_repositories && n > 1) && !is_tracked_below(opts, node->path)) {
+		if (!is_in_base_below(opts, node->path))
+			return 0;
+		worker->leans_on_known = true;
+	}
 	if (read_own_rules(node, opts, fd) < 0)
 		return ews_error_code();
 	make_room(node, (size_t)n);
@@ -473,7 +482,7 @@ static void begin_walk(struct walk *walk, struct node *root)
 {
 	walk->workers = ews_calloc(walk->n_workers, sizeof(*walk->workers));
 	for (unsigned i = 0; i < walk->n_workers; i++)
-		walk->workers[i] = (struct worker){ EWS_ARENA_INIT, EWS_SKIPS_INIT, EWS_STRV_INIT };
+		walk->workers[i] = (struct worker){ EWS_ARENA_INIT, EWS_SKIPS_INIT, EWS_STRV_INIT, false };
 	ews_wanted_init(&walk->wanted, walk->opts->only);
 	EWS_GROW(walk->level, walk->n_level, walk->cap_level);
 	walk->level[walk->n_level++] = root;
@@ -490,6 +499,7 @@ static void gather(struct ews_scan *out, struct walk *walk)
 		ews_skips_release(&worker->skips);
 		ews_strv_add_array(&out->opened, worker->opened.items);
 		ews_strv_release(&worker->opened);
+		out->leans_on_known = out->leans_on_known || worker->leans_on_known;
 	}
 	out->n_vanished = walk->n_vanished;
 }

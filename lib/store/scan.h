@@ -49,6 +49,7 @@ struct ews_scan {
 	uint64_t size_bytes; /* of the files */
 	size_t n_files; /* files and links */
 	size_t n_read; /* entries that no cache knew */
+	bool leans_on_known; /* something is there only since opts->known has it */
 	size_t n_vanished; /* what was listed and was gone when it was looked at: somebody moves things about */
 	int64_t started_s; /* file-system time just before the walk */
 	uint32_t started_ns;

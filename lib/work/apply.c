@@ -23,6 +23,7 @@
 #include "work/patch.h"
 #include "work/rules.h"
 #include "work/session_open.h"
+#include "work/snapshot_earlier.h"
 #include "work/stage.h"
 #include "work/stale.h"
 #include "work/steps.h"
@@ -48,6 +49,7 @@ struct plan {
 	size_t n;
 	struct ews_strv own; /* directories of ours in the project */
 	struct ews_content known; /* all that the sources speak of: looked at even where it is ignored */
+	struct ews_earlier earlier; /* what the project was kept as when it was found last */
 };
 
 static void release_plan(struct plan *plan)
@@ -61,6 +63,7 @@ static void release_plan(struct plan *plan)
 	free(plan->works);
 	ews_strv_release(&plan->own);
 	ews_content_release(&plan->known);
+	ews_earlier_release(&plan->earlier);
 	ews_batch_free(plan->batch);
 }
 
@@ -223,14 +226,25 @@ static int check_paths(const struct plan *plan)
 	return rc;
 }
 
-/* The tree of `entries`, durable. */
-static int write_tree(struct ews_oid *out, struct plan *plan, const struct ews_entries *entries)
+/* Let what is in the batch be durable, and be found. */
+static int settle(struct plan *plan)
 {
-	int rc = ews_tree_write(out, plan->batch, entries);
+	int rc = ews_batch_commit(plan->batch);
 
-	if (rc == 0)
-		rc = ews_batch_commit(plan->batch);
 	return rc < 0 ? rc : ews_odb_refresh(plan->repo->odb);
+}
+
+/* The tree of the project as it was found: if it was kept so, or nearly so, once, that is there but for what was touched. */
+static int write_project(struct ews_oid *out, struct plan *plan, const struct ews_content *content)
+{
+	struct ews_earlier *earlier = &plan->earlier;
+	const struct ews_snapshot_opts as_found = { .is_as_found = true };
+	int rc;
+
+	ews_earlier_find(earlier, plan->repo->odb, content, &as_found);
+	rc = earlier->is_there ? ews_earlier_write_tree(out, earlier, plan->batch)
+			       : ews_tree_write(out, plan->batch, &content->scan.entries);
+	return rc < 0 ? rc : settle(plan);
 }
 
 /* The project as it is: what the work comes to. */
@@ -244,7 +258,7 @@ static int read_project(struct plan *plan)
 	int rc = ews_content_now(&side->content, plan->repo, NULL, plan->batch, &opts);
 
 	side->is_now = true;
-	return rc < 0 ? rc : write_tree(&side->snapshot.tree, plan, &side->content.scan.entries);
+	return rc < 0 ? rc : write_project(&side->snapshot.tree, plan, &side->content);
 }
 
 static int list_git(struct ews_entries *out, struct plan *plan, const struct ews_oid *tree,
@@ -537,8 +551,8 @@ static void find_touched(struct plan *plan)
 	}
 }
 
-/* What the project comes to, with all that a snapshot of it holds. */
-static int make_content(struct plan *plan, struct ews_entries *entries)
+/* What the project comes to, with all that a snapshot of it holds: `entries`, which it takes, whose tree is `tree`. */
+static int make_content(struct plan *plan, struct ews_entries *entries, const struct ews_oid *tree)
 {
 	const struct ews_content *now = &plan->out->diff.from.content;
 	struct ews_diff_side *side = &plan->out->diff.to;
@@ -563,9 +577,9 @@ static int make_content(struct plan *plan, struct ews_entries *entries)
 	content->git.has_index = false; /* what the index gets is staged, or kept by an undo */
 	ews_manifest_hash(content->hash, &content->scan.entries);
 	side->is_now = true;
+	side->snapshot.tree = *tree;
 	find_touched(plan);
-	rc = write_tree(&side->snapshot.tree, plan, &content->scan.entries);
-	return rc < 0 ? rc : ews_diff_records(&plan->out->diff, plan->repo, NULL);
+	return ews_diff_records(&plan->out->diff, plan->repo, NULL);
 }
 
 /* Do all the work to the project's entries, source by source. */
@@ -580,24 +594,28 @@ static int merge_all(struct plan *plan)
 	for (size_t i = 0; i < plan->n && rc == 0 && !plan->out->is_refused; i++) {
 		EWS_CLEANUP(entries) struct ews_entries merged = EWS_ENTRIES_INIT;
 		struct work *work = &plan->works[i];
+		struct ews_oid next;
 
 		if (work->source->kind == EWS_APPLY_PATCH)
 			rc = read_patch(plan, work, &tree, now);
 		if (rc == 0 && !plan->out->is_refused)
 			rc = merge_work(&merged, plan, work, now);
 		if (rc == 0 && !plan->out->is_refused)
-			rc = write_tree(&tree, plan, &merged);
+			rc = ews_tree_write_like(&next, plan->batch, &merged, now, &tree);
+		if (rc == 0 && !plan->out->is_refused)
+			rc = settle(plan);
 		if (rc < 0 || plan->out->is_refused)
 			return rc;
 		ews_entries_release(&last);
 		last = merged;
+		tree = next;
 		merged = (struct ews_entries)EWS_ENTRIES_INIT;
 		now = &last;
 	}
 	if (plan->out->merge.is_blocked || (!plan->opts->three_way && plan->out->merge.conflicts.n))
 		plan->out->is_refused = true;
 	/* What it would come to is of interest where nothing stands in the way. */
-	return rc < 0 || plan->out->is_refused ? rc : make_content(plan, &last);
+	return rc < 0 || plan->out->is_refused ? rc : make_content(plan, &last, &tree);
 }
 
 static int make_step(struct ews_step *step, struct plan *plan, const struct ews_snapshot *target)
@@ -719,6 +737,16 @@ static int commit(struct plan *plan, struct ews_step *step)
 	return ews_transition_close(plan->repo, step);
 }
 
+/* What the project was kept as once has to hold all that is not written anew, until `target` does. */
+static int confirm(struct plan *plan, struct ews_snapshot *target)
+{
+	if (!ews_earlier_is_shared(&plan->earlier))
+		return 0;
+	target->shares_with = ews_strdup(plan->earlier.kept.ref);
+	target->shared = plan->earlier.kept.commit;
+	return ews_snapshot_confirm(plan->repo, target);
+}
+
 /* "<path>\t<why>" */
 static int fail_write(const char *line)
 {
@@ -735,7 +763,11 @@ static int put(struct plan *plan)
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
 	struct ews_apply_result *out = plan->out;
-	const struct ews_snapshot_opts keep = { .subject = "ews: what apply makes", .prefix = EWS_REF_TRASH };
+	/* Its trees are there. */
+	const struct ews_snapshot like = { .tree = out->diff.to.snapshot.tree, .hash = out->diff.to.content.hash };
+	const struct ews_snapshot_opts keep = { .subject = "ews: what apply makes",
+						.prefix = EWS_REF_TRASH,
+						.like = &like };
 	const struct ews_transition_opts move = { .target = &target,
 						  .seen = &out->diff.from.content,
 						  .only = (const char *const *)out->merge.touched.items,
@@ -746,6 +778,8 @@ static int put(struct plan *plan)
 	bool has_changed = false;
 	int rc = ews_snapshot_keep(&target, plan->repo, plan->batch, &out->diff.to.content, &keep);
 
+	if (rc == 0)
+		rc = confirm(plan, &target);
 	if (rc == 0)
 		rc = make_step(&step, plan, &target);
 	if (rc == 0 && plan->opts->commit)
@@ -808,9 +842,13 @@ int ews_apply(struct ews_apply_result *out, struct ews_repo *repo, const struct 
 	      const struct ews_apply_opts *opts)
 {
 	EWS_CLEANUP(plan)
-	struct plan plan = {
-		.repo = repo, .opts = opts, .out = out, .n = n, .own = EWS_STRV_INIT, .known = EWS_CONTENT_INIT
-	};
+	struct plan plan = { .repo = repo,
+			     .opts = opts,
+			     .out = out,
+			     .n = n,
+			     .own = EWS_STRV_INIT,
+			     .known = EWS_CONTENT_INIT,
+			     .earlier = EWS_EARLIER_INIT };
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	int rc = refuse_bare(repo, n && sources[0].session ? sources[0].session : "<session>");
 

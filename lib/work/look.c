@@ -64,14 +64,34 @@ static void mark_gitlink(struct ews_entries *list, const char *path, const struc
 }
 
 /* In a workspace the base says what is a submodule; its index may say anything. */
-static void mark_gitlinks(struct ews_entries *list, const struct ews_content *known, const struct ews_index *index)
+static void mark_gitlinks(struct ews_entries *list, const struct ews_look *look, const struct ews_index *index)
 {
+	const struct ews_content *known = look->opts->known;
+
+	for (size_t i = 0; (!look->session || !known) && i < index->n; i++)
+		if (index->items[i].mode == EWS_MODE_GITLINK)
+			mark_gitlink(list, index->items[i].path, &index->items[i].oid);
 	for (size_t i = 0; known && i < known->scan.entries.n; i++)
 		if (known->scan.entries.items[i].type == EWS_ENTRY_GITLINK)
 			mark_gitlink(list, known->scan.entries.items[i].path, &known->scan.entries.items[i].oid);
-	for (size_t i = 0; !known && i < index->n; i++)
-		if (index->items[i].mode == EWS_MODE_GITLINK)
-			mark_gitlink(list, index->items[i].path, &index->items[i].oid);
+}
+
+/* Was the same found as where nothing is known? What was found by itself, and of submodules no more was known than git's index says. */
+static bool stands_alone(const struct ews_scan *scan, const struct ews_look *look, const struct ews_index *index)
+{
+	const struct ews_content *known = look->opts->known;
+
+	for (size_t i = 0; known && i < known->scan.entries.n; i++) {
+		const struct ews_entry *entry = &known->scan.entries.items[i];
+		const struct ews_index_entry *tracked;
+
+		if (entry->type != EWS_ENTRY_GITLINK)
+			continue;
+		tracked = ews_index_find(index, entry->path);
+		if (!tracked || tracked->mode != EWS_MODE_GITLINK || !ews_oid_equal(&tracked->oid, &entry->oid))
+			return false;
+	}
+	return !look->session && !scan->leans_on_known;
 }
 
 static int open_root(struct ews_repo *repo, struct ews_session *session)
@@ -151,8 +171,7 @@ static bool stamp_index(struct ews_stamp *out, int git_fd)
 	return !is_young(&st.st_mtim) && !is_young(&st.st_ctim);
 }
 
-/* The digest of all that says what a scan finds in a directory that stands still, but for what git tracks. */
-static void digest_look(uint8_t key[EWS_CACHE_KEY_LEN], const struct ews_look *look)
+static void digest_look(uint8_t key[EWS_CACHE_KEY_LEN], const struct ews_look *look, const struct ews_content *known)
 {
 	EWS_CLEANUP(hash) struct ews_hash *hash = ews_hash_new(EWS_SHA256);
 	const struct ews_content_opts *opts = look->opts;
@@ -167,8 +186,8 @@ static void digest_look(uint8_t key[EWS_CACHE_KEY_LEN], const struct ews_look *l
 	ews_hash_add_part(hash, look->exclude.ptr, look->exclude.len);
 	for (size_t i = 0; i < look->own.n; i++)
 		ews_hash_add_part(hash, look->own.items[i], strlen(look->own.items[i]));
-	assert(!opts->known || *opts->known->hash);
-	ews_hash_add_part(hash, opts->known ? opts->known->hash : "", opts->known ? strlen(opts->known->hash) : 0);
+	assert(!known || *known->hash);
+	ews_hash_add_part(hash, known ? known->hash : "", known ? strlen(known->hash) : 0);
 	ews_hash_finish(hash, key);
 }
 
@@ -263,7 +282,9 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 	ews_scan_close(&content->scan);
 	if (rc < 0)
 		return rc;
-	mark_gitlinks(&content->scan.entries, opts->known, &index);
+	mark_gitlinks(&content->scan.entries, look, &index);
+	if (stands_alone(&content->scan, look, &index))
+		memcpy(content->key, look->plain_key, sizeof(content->key));
 	if (!look->session && !opts->put)
 		rc = ews_submodule_heads_take(&content->scan, look->repo->odb, look->root);
 	if (rc < 0)
@@ -444,7 +465,9 @@ int ews_look_finish(struct ews_content *out, struct ews_look *look)
 	int rc;
 
 	/* Before the index is read: what changes after this is not what the key speaks of. */
-	digest_look(content.key, look);
+	digest_look(look->key, look, opts->known);
+	digest_look(look->plain_key, look, NULL);
+	memcpy(content.key, look->key, sizeof(content.key));
 	content.is_whole = stamp_index(&content.index, look->git_fd);
 	if (!content.is_whole && opts->put) {
 		/* It was just written: what it says is known, and that is asked of it again. */

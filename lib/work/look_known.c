@@ -5,9 +5,11 @@
  */
 #include "work/look_known.h"
 
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -53,6 +55,45 @@ void ews_look_digest_tracked(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_in
 int ews_look_read_known(const struct ews_look *look)
 {
 	return look->opts->read_known ? look->opts->read_known(look->opts->known_payload) : 0;
+}
+
+/* What is known lies in the list, or nowhere: what is ignored would be found where it is known. */
+static bool finds_no_more(const struct ews_entries *list, const struct ews_look *look)
+{
+	const struct ews_entries *known = &look->opts->known->scan.entries;
+	size_t at = 0;
+
+	if (ews_look_read_known(look) < 0) {
+		ews_error_clear(); /* the walk says it */
+		return false;
+	}
+	for (size_t i = 0; i < known->n; i++) {
+		const struct ews_entry *entry = &known->items[i];
+		const struct ews_entry *found = ews_entries_find_next(list, entry->path, &at);
+		struct stat st;
+
+		if (found && (entry->type != EWS_ENTRY_GITLINK ||
+			      (found->type == EWS_ENTRY_GITLINK && ews_oid_equal(&found->oid, &entry->oid))))
+			continue;
+		if (found || fstatat(look->root, entry->path, &st, AT_SYMLINK_NOFOLLOW) == 0 ||
+		    !ews_errno_is_absent(errno))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Was it found by the rules of now? Of a project much is asked, and each time something else is known; where nothing that is known
+ * made a difference then, nor does now, that is one. Returns the key.
+ */
+static const uint8_t *find_key(const struct ews_cache *cache, const struct ews_look *look)
+{
+	if (!memcmp(cache->key, look->key, sizeof(look->key)))
+		return look->key;
+	if (look->session || memcmp(cache->key, look->plain_key, sizeof(look->plain_key)) != 0 ||
+	    !finds_no_more(&cache->entries, look))
+		return NULL;
+	return look->plain_key;
 }
 
 /* Does git track the very paths that it tracked? Where its index is the same nobody has to read it. */
@@ -214,10 +255,11 @@ int ews_look_take_known(struct ews_content *content, struct ews_cache *cache, co
 			struct ews_early_found *early)
 {
 	enum ews_recheck found;
+	const uint8_t *key;
 	int rc = 1;
 
-	if (!cache->is_whole || memcmp(cache->key, content->key, sizeof(cache->key)) ||
-	    !tracks_the_same(content, cache, look))
+	key = cache->is_whole ? find_key(cache, look) : NULL;
+	if (!key || !tracks_the_same(content, cache, look))
 		return 0;
 	if (!look->session)
 		rc = ews_submodule_heads_hold(&cache->entries, &cache->skips, look->repo->odb, look->root);
@@ -229,6 +271,7 @@ int ews_look_take_known(struct ews_content *content, struct ews_cache *cache, co
 	rc = look->batch ? are_kept(content, cache, look) : 1;
 	if (rc <= 0)
 		return rc;
+	memcpy(content->key, key, sizeof(content->key));
 	content->is_same_index = !memcmp(&cache->index, &content->index, sizeof(cache->index));
 	content->scan.entries = cache->entries;
 	content->scan.skips = cache->skips;

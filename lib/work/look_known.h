@@ -26,6 +26,8 @@ struct ews_look {
 	struct ews_strv own;
 	struct ews_buf user, info, exclude; /* the text of rules */
 	bool fold_case;
+	/* Digest of all that says what a scan finds in a directory that stands still, but for what git tracks; and where nothing were known. */
+	uint8_t key[EWS_CACHE_KEY_LEN], plain_key[EWS_CACHE_KEY_LEN];
 };
 
 /* Is what is found a stat cache? Without a batch the ids stand for objects that nobody may have, which one that compares takes. */
