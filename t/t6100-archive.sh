@@ -68,6 +68,11 @@ test_expect_success 'list has columns, however long the names' '
 	sed "s/^\([^ ]*  *\).*/\1/" out | awk "{ print length }" | sort -u >widths && test_line_count = 1 widths && rm -rf s so-long-a-name
 '
 
+test_expect_success 'list -z: the whole paths alone, as they are' '
+	odd=$(printf "a\"b\nc") && mkdir "$odd" && arch create "$odd" && cp out want && arch list -z "$odd" && tr "\0" "\n" <out | test_cmp want - &&
+	test_expect_code 129 git-ews archive list -z --md5 2>err && test_grep "without --md5" err && rm -r "$odd"
+'
+
 test_expect_success 'P1: the directory is as it was, and nothing lies in it' '
 	"$EWS_SRC/t/lister" w >w.after && test_cmp w.before w.after
 '

@@ -148,6 +148,10 @@ static int show_list(struct ews_cmd_ctx *ctx, const struct ews_archives *list, b
 
 		if (rc < 0)
 			return rc;
+		if (!ctx->json && ctx->nul) {
+			ews_cmd_add_path_line(ctx, list->items[i].file);
+			continue;
+		}
 		if (!ctx->json) {
 			ews_render_archive_line(&ctx->out, &list->items[i], md5, name_width);
 			continue;
@@ -190,11 +194,13 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		EWS_OPT_BOOL(0, "md5", &with_md5, "the MD5 of each file as well"),
 		EWS_OPTS_END,
 	};
-	const struct ews_cmd_syntax syntax = { .usage = list_usage, .opts = opts, .max_words = 1 };
+	const struct ews_cmd_syntax syntax = { .usage = list_usage, .opts = opts, .max_words = 1, .prints_paths = true };
 	int rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
 
 	if (rc != 0)
 		return rc;
+	if (ctx->nul && !ctx->json && with_md5)
+		return ews_error(EWS_EUSAGE, "with -z the paths stand alone, without --md5");
 	rc = ews_cmd_archive_begin(&home, ctx);
 	if (rc == 0 && args.words.n)
 		rc = read_dir_word(&dir, ctx, args.words.items[0]);
