@@ -37,6 +37,7 @@ test_expect_success 'P4: what has ended, or waits, can be begun at as well; two 
 
 test_expect_success 'what makes no sense together, or is no state, is said' '
 	test_expect_code 129 git -C p ews start --from d5 --base HEAD && test_expect_code 129 git -C p ews start --from d5 --no-uncommitted && test_expect_code 129 git -C p ews start --from d5 --method in-place && test_expect_code 129 git -C p ews start --from HEAD 2>err && test_grep "^hint: --base" err && test_expect_code 128 git -C p ews start --from nosuch && test_expect_code 129 git -C p ews start --from d5 -- src &&
+	test_expect_code 129 git -C p ews start --from d5 --keep-ignored 2>err && test_grep "nothing that is ignored comes along" err && test_expect_code 125 git -C p ews run --from d5 --keep-ignored=yes -- true 2>err &&
 	test_expect_code 128 git -C p ews start --from d5 d6 2>err && test_grep "already exists" err && ews path d5 >path && rm -rf "$(cat path)" && test_expect_code 1 git -C p ews start --from d5 d7 && ews list >out && test_grep ! d7 out
 '
 

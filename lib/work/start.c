@@ -434,6 +434,11 @@ static int choose_method(const struct ews_method **out, const struct ews_repo *r
 		ews_error_hint("leave out --base, --uncommitted, --untracked and paths");
 		return EWS_EUSAGE;
 	}
+	if (opts->from && opts->keep_ignored == EWS_KEEP_IGNORED_YES) {
+		ews_error(EWS_EUSAGE, "with --from nothing that is ignored comes along");
+		ews_error_hint("leave out --keep-ignored; a snapshot that 'git ews snapshot create --ignored' made has it");
+		return EWS_EUSAGE;
+	}
 	if (!method->is_project)
 		return 0;
 	if (repo->is_bare)
