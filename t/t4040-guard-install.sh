@@ -87,7 +87,7 @@ test_expect_success 'P1: an empty core.hooksPath is none: what git does not run 
 	hook p/.git/hooks/pre-commit && git -C p ews guard uninstall >out && git -C p config core.hooksPath "" &&
 	git -C p ews guard install >out 2>err && test_grep ! "before those" err && >"$HOOKLOG" && git -C p commit -q --allow-empty -m empty && test_must_be_empty "$HOOKLOG" &&
 	git -C p ews guard status >out && test_grep "run alone" out && test_grep ! "before those" out && git -C p ews guard status --json >out &&
-	test_json out ".hooks[0].is_effective" true && test_grep ! "\"next\"" out && cp p/.git/config kept && printf "[core]\n\thooksPath =\n" >>p/.git/config && git -C p ews guard status >out &&
+	test_json out ".hooks[0].is_effective" true && test_json out ".hooks[0].next" null && cp p/.git/config kept && printf "[core]\n\thooksPath =\n" >>p/.git/config && git -C p ews guard status >out &&
 	test_grep "not run here: core.hooksPath is empty" out && cp kept p/.git/config && git -C p ews guard uninstall >out && git -C p config --unset core.hooksPath &&
 	git -C p ews guard install >out && git -C p commit -q --allow-empty -m full && test_grep "^ran .*/hooks/pre-commit" "$HOOKLOG" && rm p/.git/hooks/pre-commit &&
 	git config --global core.hooksPath "" && >"$HOOKLOG" && git -C p commit -q --allow-empty -m users && test_must_be_empty "$HOOKLOG" && git config --global --unset core.hooksPath
@@ -257,6 +257,11 @@ test_expect_success '--global: in all repositories, before the hooks of each; al
 	git clone -q p cloned && git -C cloned config core.hooksPath .h && git -C cloned ews guard status >out &&
 	test_grep "^user: installed" out && test_grep "not run here: git takes those of .*/cloned/.h$" out &&
 	git -C p ews guard uninstall >out && test_cmp want out && test_cmp user.before home/.gitconfig && test_path_is_missing home/.superqode/hooks
+'
+
+test_expect_success 'outside of a repository status has the same keys: what nobody can say there is null' '
+	mkdir -p nowhere && (cd nowhere && git ews guard status --json) >out && test_json_count out .hooks 1 && test_json out ".hooks[0].scope" user &&
+	test_json out ".hooks[0].is_effective" null && test_json out ".hooks[0].next" null
 '
 
 test_expect_success '--global writes the file that git config --global writes' '

@@ -71,10 +71,11 @@ void ews_render_hooks_object(cJSON *object, const struct ews_hooks *hooks)
 	(void)cJSON_AddBoolToObject(object, "is_installed", ews_hooks_is_installed(hooks));
 	if (hooks->taken)
 		(void)cJSON_AddBoolToObject(object, "is_effective", ews_hooks_is_effective(hooks));
+	else
+		(void)cJSON_AddNullToObject(object, "is_effective");
 	ews_json_add_path(object, "directory", hooks->dir);
 	ews_render_paths(object, "config_files", &hooks->configs);
-	if (hooks->next)
-		ews_json_add_path(object, "next", hooks->next);
+	ews_render_path_or_null(object, "next", hooks->next);
 	ews_render_paths(object, "not_ours", &hooks->foreign);
 	ews_render_paths(object, "not_executable", &hooks->idle);
 	ews_render_paths(object, "sessions_in_use", &hooks->busy);
