@@ -51,6 +51,15 @@ if command -v script >/dev/null 2>&1; then
 	test_set_prereq SCRIPT
 fi
 
+test_expect_success 'paths are seen from the same place, whether one stands in the workspace or in the project' '
+	test_repo twin && mkdir twin/sub && echo old | tee twin/f >twin/sub/f && git -C twin add . && git -C twin commit -qm sub && start_ws twin --in .superqode/ws t && echo sub >"${ws:?}/sub/f" && echo top >"${ws:?}/f" &&
+	for dir in "${ws:?}/sub" twin/sub; do
+		for line in "diff t -- f" "diff t --relative=sub/" "diff t -- :(glob)f"; do (cd "$dir" && git ews $line) >out && test_grep "^+sub" out && test_grep ! "^+top" out || return 1; done &&
+		for line in "--hunks f:1" "--prefix ." "-- f" "-- :(glob)?"; do (cd "$dir" && git ews apply t $line) 2>err && test "$(cat twin/sub/f twin/f)" = "$(printf "sub\nold")" && git -C twin ews undo || return 1; done &&
+		(cd "$dir" && git ews apply --check --hunks ../f:1 t) >out 2>err && test_grep "^ f " out && test_expect_code 129 git -C "$dir" ews apply --check t -- ../../f || return 1
+	done && (cd twin/sub && git ews revert t -- f) && echo old | test_cmp - "${ws:?}/sub/f" && test_grep top "${ws:?}/f" && (cd "${ws:?}/sub" && git ews start --method snapshot --in "$PWD/../../.." u -- f) >path 2>err && take_ws path && echo old | test_cmp - "${ws:?}/f"
+'
+
 test_expect_success 'without a terminal nothing is asked' '
 	test_expect_code 128 git -C p ews apply --patch s </dev/null 2>err && test_grep "^hint: .*--hunks" err
 '

@@ -368,11 +368,38 @@ int ews_cmd_session_ids(struct ews_strv *out, struct ews_cmd_ctx *ctx, const str
 	return rc;
 }
 
+/* The top of what the command stands in, the innermost: a workspace, or the project. NULL where it is neither. The caller frees it. */
+static char *find_top(const struct ews_cmd_ctx *ctx)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	char *top = NULL;
+
+	if (!ctx->repo || (ctx->repo->is_bare && !ctx->repo->here))
+		return NULL;
+	if (!ctx->repo->here)
+		return ews_strdup(ctx->repo->project);
+	if (ews_session_open(&session, ctx->repo, ctx->repo->here) == 0)
+		top = realpath(session.state.workspace, NULL);
+	else
+		ews_error_clear(); /* who works on it says so */
+	return top;
+}
+
+/* Where relative paths are seen from below `root`: workspaces and project are twins, so it is the same place in each. */
+static char *find_place(const struct ews_cmd_ctx *ctx, const char *root)
+{
+	EWS_CLEANUP(free) char *top = find_top(ctx);
+
+	if (top && ews_path_is_inside(ctx->cwd, top))
+		return ews_path_join(root, ctx->cwd + strlen(top));
+	return ews_strdup(ews_path_is_inside(ctx->cwd, root) ? ctx->cwd : root);
+}
+
 int ews_cmd_paths(struct ews_strv *out, const struct ews_cmd_ctx *ctx, const char *root, const struct ews_strv *paths)
 {
 	EWS_CLEANUP(free) char *real = realpath(root, NULL);
 	const char *real_root = real ? real : root;
-	const char *from = ews_path_is_inside(ctx->cwd, real_root) ? ctx->cwd : real_root;
+	EWS_CLEANUP(free) char *from = paths->n ? find_place(ctx, real_root) : NULL;
 	size_t i;
 
 	for (i = 0; i < paths->n; i++) {

@@ -154,7 +154,8 @@ int ews_cmd_open_session_or_project(struct ews_session *out, struct ews_cmd_ctx 
 
 /*
  * Turn the user's paths into paths relative to `root`: relative ones are seen from the current
- * directory when that lies in `root`, else from its top. The top itself stands for all,
+ * directory; where that lies in another twin, from the same place in `root`, and outside of all from its top.
+ * The top itself stands for all,
  * which is an empty `out`. Fails with EWS_EUSAGE on one that leads outside.
  */
 int ews_cmd_paths(struct ews_strv *out, const struct ews_cmd_ctx *ctx, const char *root,
@@ -165,7 +166,7 @@ int ews_cmd_paths(struct ews_strv *out, const struct ews_cmd_ctx *ctx, const cha
  */
 int ews_cmd_pathspecs(struct ews_strv *out, bool *are_specs, const struct ews_cmd_ctx *ctx, const char *root,
 		      const struct ews_strv *specs);
-/* The current directory, as git's prefix: relative to `root`, with a slash at its end; "" at the top or outside. The caller frees it. */
+/* The place that these are seen from, as git's prefix: relative to `root`, with a slash at its end; "" at the top or outside. The caller frees it. */
 char *ews_cmd_here(const struct ews_cmd_ctx *ctx, const char *root);
 
 /* The items for a function that takes NULL as "all". */
