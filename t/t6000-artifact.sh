@@ -234,6 +234,12 @@ test_expect_success !VALGRIND 'P4: add and remove that are killed leave what is 
 	kill_points=3 && sweep fresh after_add artifact add --type log "$PWD/new.log" && sweep fresh after_remove artifact remove old.log
 '
 
+test_expect_success 'P4: a name that a file at the top shares with one in a directory means neither; id and path do' '
+	test_repo same && top=$(git -C same ews artifact add --type summary --name it.txt - <line) && deep=$(git -C same ews artifact add --type log --name it.txt - <line) &&
+	for line in "show it.txt" "remove it.txt" "export --to e it.txt"; do test_expect_code 129 git -C same ews artifact $line 2>err && test_grep "^hint: it fits $top, $deep" err || return 1; done &&
+	git -C same ews artifact show "$top" >out && test_grep "/it.txt" out && git -C same ews artifact remove logs/it.txt && git -C same ews artifact show it.txt >out && test_grep "^artifact $top" out
+'
+
 test_expect_success 'list -z: the paths alone, as they are' '
 	test_repo nul && for f in a b; do echo l >"nul/$f" && git -C nul ews artifact add --type log $f || return 1; done && git -C nul ews artifact list -z >out && tr "\0" "@" <out >got && printf "logs/a@logs/b@" >want && test_cmp want got && git -C nul ews suggestions list -z >out && test_must_be_empty out
 '

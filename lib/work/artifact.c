@@ -287,12 +287,15 @@ int ews_artifact_list(struct ews_artifacts *out, struct ews_artifact_news *news,
 	return 0;
 }
 
-/* How well does `name` fit: 3 the id or path, 2 the file's name, 1 the beginning of one. */
+/*
+ * How well does `name` fit: 3 the id or path, 2 the file's name, 1 the beginning of one. The path of what lies at the top is no more
+ * than a name, which those in directories may have as well.
+ */
 static int fits(const struct ews_artifact *artifact, const char *name)
 {
 	size_t len = strlen(name);
 
-	if (!strcmp(artifact->id, name) || !strcmp(artifact->path, name))
+	if (!strcmp(artifact->id, name) || (strchr(name, '/') && !strcmp(artifact->path, name)))
 		return 3;
 	if (!strcmp(ews_artifact_name(artifact), name))
 		return 2;
