@@ -281,6 +281,16 @@ test_expect_success 'P4: no hint takes away a stash that somebody made meanwhile
 	git -C aside ews start --method in-place s && git -C aside stash -q && git -C aside ews revert s 2>err && test_grep ! "stash" err && git -C aside ews end s && test_grep mine aside/src/log && git -C aside stash show -p >out && test_grep mine out
 '
 
+test_expect_success 'P4: no hint takes away a branch that alone holds a commit, or has one in its log; it shows them' '
+	test_repo kept && cat >maker <<-\EOF &&
+	cd "$EWS_PROJECT" && tip=$(git commit-tree -m mine HEAD^{tree}) && git update-ref --create-reflog refs/heads/alone "$tip" && git update-ref --create-reflog refs/heads/logged "$tip" && git update-ref refs/heads/logged main && git branch same main
+	EOF
+	test_expect_code 1 run_in kept --guard=off --fail-on-change -- sh "$PWD/maker" && test_grep "^hint: git log refs/heads/alone --" err && test_grep "^hint: git log refs/heads/logged --" err && test_grep "^hint: git update-ref -d refs/heads/same" err &&
+	sed -n "s/^hint: //p" err >back && (cd kept && sh -e ../back) >out && test_grep mine out && git -C kept for-each-ref --format="%(refname)" refs/heads >got && printf "refs/heads/%s\n" alone logged main | test_cmp - got &&
+	git -C kept branch -D alone logged && git -C kept ews start --method in-place s && EWS_PROJECT=$PWD/kept sh maker && git -C kept ews revert s 2>err && test_grep "alone holds what this shows: git log refs/heads/alone --" err && test_grep "this takes it back: git update-ref -d refs/heads/same" err &&
+	git -C kept ews revert --json s >out && test_json_count out .ref_commands 3 && git -C kept ews end s
+'
+
 test_expect_success 'P6: where history ends is looked at: a fetch --depth in a workspace cuts that of the project, too' '
 	test_repo whole 4 && git clone -q --bare whole whole-up && start_ws whole s && git -C "$ws" fetch -q --depth=1 "file://$PWD/whole-up" main && git -C whole ews status s >out && test_grep "Project: *shallow changed" out && git -C whole ews end s 2>err && test_grep "^drift: shallow changed" err && git -C whole fetch -q --unshallow "file://$PWD/whole-up" main &&
 	git -C whole log --oneline >before && test_expect_code 1 run_in whole --guard=off --fail-on-change -- git fetch -q --depth=1 "file://$PWD/whole-up" main && test_grep "^error: the project changed while the command ran: shallow changed" err && sed -n "s/^hint: //p" err >back && test_line_count = 1 back && sh -e back && git -C whole log --oneline >after && test_cmp before after

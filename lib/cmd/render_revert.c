@@ -11,9 +11,11 @@
 #include "base/path.h"
 #include "base/path_line.h"
 #include "base/shell_word.h"
+#include "base/str.h"
 #include "cmd/pager.h"
 #include "cmd/render_path.h"
 #include "work/steps.h"
+#include "work/tripwire.h"
 #include "work/whose.h"
 
 #define RED "31"
@@ -153,7 +155,11 @@ void ews_render_ref_commands_talk(const struct ews_cmd_ctx *ctx, const struct ew
 	size_t i;
 
 	for (i = 0; i < commands->n; i++)
-		ews_cmd_warn(ctx, "a ref of the project moved; this takes it back: %s", commands->items[i]);
+		if (ews_str_begins(commands->items[i], EWS_TRIPWIRE_SHOW))
+			ews_cmd_warn(ctx, "a ref of the project is new, and alone holds what this shows: %s",
+				     commands->items[i]);
+		else
+			ews_cmd_warn(ctx, "a ref of the project moved; this takes it back: %s", commands->items[i]);
 }
 
 void ews_render_moved_talk(const struct ews_cmd_ctx *ctx, const char *top, const struct ews_transition_result *put)

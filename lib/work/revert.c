@@ -119,7 +119,7 @@ static int find_moved_refs(struct ews_revert_result *out, const struct ews_sessi
 	if (rc == 0)
 		rc = ews_tripwire_take(&now, session->repo);
 	if (rc == 0)
-		ews_tripwire_ref_commands(&out->ref_commands, &before, &now);
+		ews_tripwire_ref_commands(&out->ref_commands, &before, &now, session->repo);
 	return rc;
 }
 

@@ -317,6 +317,7 @@ int ews_tripwire_take_keeping(struct ews_tripwire *out, struct ews_repo *repo, i
 struct teller {
 	void (*add)(const struct teller *teller, const char *before, const char *after);
 	struct ews_strv *out;
+	const struct ews_tripwire *before, *after;
 	const struct ews_repo *repo;
 	const char *kept;
 };
@@ -488,6 +489,39 @@ static void add_stash_command(const struct teller *teller, const char *before)
 	ews_strv_add(teller->out, command.ptr);
 }
 
+/* Is there a ref that has been there all the time, and stands at what the new one of `line` does? */
+static bool is_elsewhere(const struct teller *teller, const char *line)
+{
+	const char *id = line + name_len(line);
+
+	for (size_t i = 0; i < teller->after->lines.n; i++) {
+		const char *other = teller->after->lines.items[i];
+		EWS_CLEANUP(free) char *name = ews_strndup(other, name_len(other));
+
+		if (ews_str_begins(other, "ref ") && !strcmp(other + name_len(other), id) &&
+		    ews_tripwire_find(teller->before, name))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Does the new ref of `line`, or its log, hold what no other does? Whoever made it, a person maybe, would lose that with it. A log
+ * that can't be read may say anything.
+ */
+static bool holds_alone(const struct teller *teller, const char *ref, const char *line)
+{
+	EWS_CLEANUP(strv) struct ews_strv log = EWS_STRV_INIT;
+	const char *id = line + name_len(line) + 1;
+	int rc = ews_reflog_list(&log, teller->repo->odb, ref);
+	bool is_alone = (rc < 0 && rc != EWS_ENOTFOUND) || !is_elsewhere(teller, line);
+
+	ews_error_clear();
+	for (size_t i = 0; i < log.n && !is_alone; i++)
+		is_alone = strcmp(strrchr(log.items[i], ' ') + 1, id) != 0;
+	return is_alone;
+}
+
 /*
  * git lets a ref's name hold quotes, dollars and semicolons. Through a symbolic ref it would move or delete the one that is
  * meant by it, unless told to leave that.
@@ -510,6 +544,12 @@ static void add_ref_command(const struct teller *teller, const char *before, con
 		return;
 	len = name_len(line);
 	ref = ews_strndup(line + 4, len - 4);
+	if (!before && !target && holds_alone(teller, ref, after)) {
+		ews_buf_adds(&command, EWS_TRIPWIRE_SHOW);
+		ews_shell_quote(&command, ref);
+		ews_strv_addf(teller->out, "%s --", command.ptr);
+		return;
+	}
 	ews_buf_adds(&command, target ? "git symbolic-ref " : "git update-ref ");
 	if (!before)
 		ews_buf_adds(&command, "-d ");
@@ -526,9 +566,9 @@ static void add_ref_command(const struct teller *teller, const char *before, con
 }
 
 void ews_tripwire_ref_commands(struct ews_strv *out, const struct ews_tripwire *before,
-			       const struct ews_tripwire *after)
+			       const struct ews_tripwire *after, const struct ews_repo *repo)
 {
-	each_difference(&(struct teller){ .add = add_ref_command, .out = out }, before, after);
+	each_difference(&(struct teller){ add_ref_command, out, before, after, repo, NULL }, before, after);
 }
 
 /* The mode that the line of a file ends in; 0: there is no such file. */
@@ -586,7 +626,7 @@ static void add_any_command(const struct teller *teller, const char *before, con
 void ews_tripwire_commands(struct ews_strv *out, const struct ews_tripwire *before,
 			   const struct ews_tripwire *after, const struct ews_repo *repo, const char *kept)
 {
-	each_difference(&(struct teller){ add_any_command, out, repo, kept }, before, after);
+	each_difference(&(struct teller){ add_any_command, out, before, after, repo, kept }, before, after);
 }
 
 /* The line about `name`, or NULL. */

@@ -27,11 +27,15 @@ int ews_tripwire_take(struct ews_tripwire *out, struct ews_repo *repo);
 int ews_tripwire_take_keeping(struct ews_tripwire *out, struct ews_repo *repo, int keep_fd);
 /* What differs, a sentence each: "ref refs/heads/main moved from <id> to <id>", "config changed", ... Returns the number. */
 int ews_tripwire_compare(struct ews_strv *out, const struct ews_tripwire *before, const struct ews_tripwire *after);
-/* For each ref that moved, came or went, and each stash that went, the command that takes that back. */
-void ews_tripwire_ref_commands(struct ews_strv *out, const struct ews_tripwire *before,
-			       const struct ews_tripwire *after);
 /*
- * For each sentence of ews_tripwire_compare() the command that takes that back, in the same order; "" where there is none.
+ * For each ref that moved, came or went, and each stash that went, the command that takes that back. Of one that came, and that or
+ * whose log alone holds a commit, it is the one that shows it, which begins with EWS_TRIPWIRE_SHOW: to delete it would lose that.
+ */
+#define EWS_TRIPWIRE_SHOW "git log "
+void ews_tripwire_ref_commands(struct ews_strv *out, const struct ews_tripwire *before,
+			       const struct ews_tripwire *after, const struct ews_repo *repo);
+/*
+ * For each sentence of ews_tripwire_compare() the command that takes that back, or shows it, in the same order; "" where there is none.
  * What files held is taken from the copies in the directory `kept`, an absolute path.
  */
 void ews_tripwire_commands(struct ews_strv *out, const struct ews_tripwire *before,

@@ -125,7 +125,7 @@ Test(tripwire, what_an_old_one_does_not_know_is_no_difference)
 	cr_expect_eq(ews_tripwire_compare(&is, &old, &after), 1);
 	cr_expect_str_eq(is.items[0], "ref refs/stash is gone");
 	ews_strv_clear(&is);
-	ews_tripwire_ref_commands(&is, &old, &after);
+	ews_tripwire_ref_commands(&is, &old, &after, repo);
 	cr_expect_eq(is.n, 1);
 	cr_expect(!strncmp(is.items[0], "git stash store ", 16), "%s", is.items[0]);
 }
