@@ -239,8 +239,14 @@ test_expect_success 'P8: what is advised of a session whose record makes no sens
 			test_grep "Recover: *git ews doctor says" out && test_grep ! "git ews recover" out && test_expect_code 1 git -C torn-$method ews doctor >out && test_grep "do: move its record, .*sessions/torn.*, away" out || return 1
 		done && sed "/\"version\"/s/1,/9,/" kept.json >"${record:?}/state.json" && test_must_fail git -C torn-$method ews end torn 2>err && test_grep "newer version" err && test_grep "^hint: use the version" err && echo >"${record:?}/state.json" &&
 		mv "${record:?}" torn-record && { git -C torn-$method ews doctor --fix >out; git -C torn-$method ews doctor >out; test_grep work "${ws:?}/mine"; } && git -C torn-$method ews list >list && test_must_be_empty list && test_grep "refs/ews/sessions/torn" out &&
-		mv "${ws:?}/mine" mine && sed -n "s/.*gets it out; git /git /p;s/.*, then git /git /p" out >todo && (cd torn-$method && sh -e ../todo) && git -C torn-$method ews doctor >out && test_grep ! "problem\|warning" out && rm -rf torn-record "${ws:?}" && start_ws torn-$method torn && git -C torn-$method ews end torn || return 1
+		mv "${ws:?}/mine" mine && sed -n "s/.*gets it out; git /git /p;s/.*, then git /git /p;s/.*, then rm /rm /p" out >todo && (cd torn-$method && sh -e ../todo) && git -C torn-$method ews doctor >out && test_grep ! "problem\|warning" out && rm -rf torn-record "${ws:?}" && start_ws torn-$method torn && git -C torn-$method ews end torn || return 1
 	done
+'
+
+test_expect_success 'P8: a workspace whose session has no record is named, whatever its method; with the record it is well' '
+	test_repo stray && start_ws stray s --method snapshot && start_ws stray w && at=${home:?}/working/stray && mv "${at:?}/sessions/s" aside && test_expect_code 1 git -C stray ews doctor >out && found warning sessions "/qe/s. is a workspace, and there is no record of session .s." &&
+	test_grep "do: bring back .*/sessions/s.; where that is lost, look what is in .*/qe/s., then rm -rf .*/qe/s" out && mv aside "${at:?}/sessions/s" && git -C stray ews doctor >out && found ok sessions "2, each" &&
+	mv "${at:?}/sessions/w" aside && test_expect_code 1 git -C stray ews doctor >out && found warning registrations "/w. is of no session; its workspace is there" && test_grep ! "/qe/w. is a workspace" out && mv aside "${at:?}/sessions/w" && git -C stray ews end s w
 '
 
 test_expect_success 'settings: each that is wrong is named with its place' '

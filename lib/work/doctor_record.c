@@ -529,6 +529,51 @@ static void look_at_rounds(struct ews_checkup *out, struct ews_repo *repo)
 	}
 }
 
+/* Is it a linked worktree that git has an entry of? Then 'registrations' says what there is to say. */
+static bool is_registered(const struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(free) char *entry = ews_strfmt("worktrees/%s/gitdir", id);
+
+	return faccessat(repo->common_fd, entry, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void look_at_stray(struct ews_checkup *out, const struct ews_patient *patient, int dir_fd, const char *id)
+{
+	const struct ews_repo *repo = patient->repo;
+	EWS_CLEANUP(free) char *path = ews_strfmt("%s/qe/%s", repo->dir, id);
+	EWS_CLEANUP(free) char *shown = ews_shell_shown(path);
+	struct ews_check *check;
+	struct stat st;
+
+	/* The record is made before the workspace, and goes after it. */
+	if (has_record(repo, id) || is_registered(repo, id) || fstatat(dir_fd, id, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISDIR(st.st_mode))
+		return;
+	check = ews_checkup_find(out, SESSIONS, EWS_CHECK_WARNING,
+				 "'%s' is a workspace, and there is no record of session '%s'", path, id);
+	if (ews_doctor_home_is_unread(patient->home))
+		ews_check_advise(check, UNREAD_FIRST);
+	else
+		ews_check_advise(check,
+				 "bring back '%s/sessions/%s'; where that is lost, look what is in '%s', then rm -rf %s",
+				 repo->dir, id, path, shown);
+}
+
+/* Workspaces in home that no record leads to. Of one that `start --in` put elsewhere nobody knows the path then. */
+static void look_at_strays(struct ews_checkup *out, const struct ews_patient *patient)
+{
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(patient->repo->dir_fd, "qe");
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = fd < 0 ? fd : ews_dir_names_read(&names, fd);
+
+	if (n == EWS_ENOTFOUND)
+		ews_error_clear();
+	else if (n < 0)
+		(void)ews_checkup_error(out, SESSIONS);
+	for (ssize_t i = 0; i < n; i++)
+		look_at_stray(out, patient, fd, names.items[i].name);
+}
+
 static void look_at_sessions(struct ews_checkup *out, struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
@@ -573,6 +618,8 @@ void ews_doctor_sessions(struct ews_checkup *out, const struct ews_patient *pati
 	/* A session in place is of the work tree, also while core.bare hides that, or did when the repository was opened. */
 	if (top)
 		repo->project = top;
+	if (repo->dir)
+		look_at_strays(out, patient);
 	look_at_sessions(out, repo);
 	repo->project = project;
 }
