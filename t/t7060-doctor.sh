@@ -75,6 +75,13 @@ test_expect_success 'P4: a mirror that was mended keeps bases through fetch --pr
 	git -C p for-each-ref refs/ews >before && git -C p -c fetch.prune=true fetch -q --update-head-ok up && git -C p for-each-ref refs/ews >after && test_cmp before after && test -s after
 '
 
+test_expect_success 'P4: a mirror of the user'\''s own config is none after what is said; what the page says of others is so' '
+	test_repo ours && start_ws ours s && git init -q --bare theirs && git config --global remote.theirs.mirror true && git config --global remote.theirs.url "$PWD/theirs" && git config --global remote.theirs.fetch "+refs/*:refs/*" && test_expect_code 1 git -C ours ews doctor >out && found warning remotes "theirs. is a mirror" && found problem remotes "theirs. is fetched" &&
+	grep -A1 "remotes .*theirs. is" out | sed -n "s/.*do: //p" >todo && test_line_count = 2 todo && (cd ours && sh -e ../todo) && test "$(git config --global remote.theirs.mirror)" = true && git -C ours ews doctor >out && found ok remotes &&
+	git -C ours push -q theirs && git -C theirs for-each-ref >refs && test_grep ! refs/ews refs && test_grep refs/heads/main refs && git -C ours for-each-ref >before && git -C ours fetch -q --prune --update-head-ok theirs && git -C ours for-each-ref | test_cmp before - &&
+	git -C theirs config transfer.hideRefs refs/ews && test_must_fail git -C ours push -q --mirror "$PWD/theirs" 2>err && test_grep "hidden ref" err && git -C theirs for-each-ref >refs && test_grep ! refs/ews refs && git config --global --remove-section remote.theirs && git -C ours ews end s
+'
+
 test_expect_success 'sessions: base, manifest, workspace, link, registration' '
 	base=$(git -C p rev-parse refs/ews/sessions/one) && git -C p update-ref -d refs/ews/sessions/one && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: its base" && test_grep "git fsck --lost-found.*git update-ref refs/ews/sessions/one <commit>" out &&
 	git -C p update-ref refs/ews/sessions/one "$(git -C p commit-tree -m x "$base^{tree}")" && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: its base can.t be had: its commit is no snapshot" &&

@@ -379,18 +379,23 @@ static void look_at_remote(struct ews_checkup *out, const struct ews_repo *repo,
 	EWS_CLEANUP(free) char *shown = ews_shell_shown(name);
 	struct remote remote = { 0 };
 	struct ews_check *check;
+	bool is_here;
 
 	read_remote(&remote, values, name);
+	is_here = remote.mirror && is_repositorys(repo, remote.mirror);
 	if (remote.mirror) {
 		check = ews_checkup_find(out, "remotes", EWS_CHECK_WARNING,
 					 "'%s' is a mirror: 'git push %s' publishes " OURS
 					 ", and with it what was never committed",
 					 name, shown);
-		/* It would no longer delete there what is gone here: that is for people to decide. */
+		/*
+		 * It would no longer delete there what is gone here: that is for people to decide. What the user's own config
+		 * says of all repositories is overruled in this one.
+		 */
 		ews_check_advise(check,
-				 "git config --unset remote.%s.mirror; git config --add remote.%s.push '+refs/*:refs/*'; "
+				 "git config %sremote.%s.mirror%s; git config --add remote.%s.push '+refs/*:refs/*'; "
 				 "git config --add remote.%s.push '" NOT_OURS "'",
-				 shown, shown, shown);
+				 is_here ? "--unset " : "", shown, is_here ? "" : " false", shown, shown);
 	}
 	if (remote.push && !remote.mirror) {
 		check = ews_checkup_find(out, "remotes", EWS_CHECK_WARNING,
