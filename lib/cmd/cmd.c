@@ -344,10 +344,10 @@ int ews_cmd_open_session_or_project(struct ews_session *out, struct ews_cmd_ctx 
 	int rc;
 
 	rc = ews_cmd_open_repo(ctx);
-	if (rc < 0)
+	if (rc == 0)
+		rc = name ? 1 : ews_session_is_implied(ctx->repo);
+	if (rc <= 0)
 		return rc;
-	if (!name && !ews_session_is_implied(ctx->repo))
-		return 0;
 	rc = ews_cmd_open_session(out, ctx, name, changes);
 	return rc < 0 ? rc : 1;
 }

@@ -79,13 +79,13 @@ static int take_session(struct plan *plan, struct ews_cmd_ctx *ctx, const char *
 static int take_here(struct plan *plan, struct ews_cmd_ctx *ctx, const char *home)
 {
 	EWS_CLEANUP(free) char *id = NULL;
-	int rc;
+	int rc = ctx->repo ? ews_session_is_implied(ctx->repo) : 0;
 
-	if (ctx->repo && ews_session_is_implied(ctx->repo)) {
+	if (rc > 0) {
 		rc = ews_session_resolve(&id, ctx->repo, NULL);
 		return rc < 0 ? rc : take_session(plan, ctx, id);
 	}
-	return ews_archive_origin_dir(&plan->origin, ctx->repo ? ctx->repo->project : ctx->cwd, home);
+	return rc < 0 ? rc : ews_archive_origin_dir(&plan->origin, ctx->repo ? ctx->repo->project : ctx->cwd, home);
 }
 
 /*

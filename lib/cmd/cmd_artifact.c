@@ -120,9 +120,9 @@ static int find_session(struct ews_session *out, char **id, struct ews_cmd_ctx *
 		return rc;
 	}
 	rc = ews_cmd_open_repo_or_make(ctx, EWS_REPO_MAKE_PLAIN);
-	if (rc < 0 || (!set->session && !ews_session_is_implied(ctx->repo)))
-		return rc;
-	return ews_session_resolve(id, ctx->repo, set->session);
+	if (rc == 0)
+		rc = set->session ? 1 : ews_session_is_implied(ctx->repo);
+	return rc <= 0 ? rc : ews_session_resolve(id, ctx->repo, set->session);
 }
 
 static void show_added(struct ews_cmd_ctx *ctx, const struct ews_artifact *artifact, const char *path,

@@ -268,7 +268,9 @@ int ews_cmd_snapshots(struct ews_snapshots *out, struct ews_cmd_ctx *ctx, const 
 	if (all && name)
 		return ews_error(EWS_EUSAGE, "--all takes no session");
 	rc = ews_cmd_open_repo(ctx);
-	if (rc == 0 && !all && (name || ews_session_is_implied(ctx->repo)))
+	if (rc == 0 && !all)
+		rc = name ? 1 : ews_session_is_implied(ctx->repo);
+	if (rc > 0)
 		rc = ews_session_resolve(&id, ctx->repo, name);
 	if (rc < 0)
 		return rc;

@@ -20,12 +20,13 @@ static const char *const status_usage[] = {
 /* The session that is named, or implied; 0: there is none, and one that would be started is meant. */
 static int open_session(struct ews_session *out, struct ews_cmd_ctx *ctx, const char *name)
 {
-	int rc = ews_cmd_open_repo(ctx);
-	bool is_meant;
+	int rc = ews_cmd_open_repo(ctx), is_meant;
 
 	if (rc < 0)
 		return rc;
-	is_meant = name || ews_session_is_implied(ctx->repo); /* asked first: it forgets the error */
+	is_meant = name ? 1 : ews_session_is_implied(ctx->repo); /* asked first: it forgets the error */
+	if (is_meant < 0)
+		return is_meant;
 	rc = ews_session_open(out, ctx->repo, name);
 	if (rc == 0) {
 		if (ews_session_is_interrupted(out))

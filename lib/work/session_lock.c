@@ -213,8 +213,10 @@ int ews_session_refuse_company(const struct ews_session *session)
 	int rc = session->is_lost ? 0 : ews_session_ids(&ids, session->repo);
 
 	for (size_t i = 0; i < ids.n && rc == 0; i++) {
-		if (!strcmp(ids.items[i], session->state.id) ||
-		    !ews_session_is_alive_here(session->repo, ids.items[i], !session->method->is_project))
+		if (!strcmp(ids.items[i], session->state.id))
+			continue;
+		rc = ews_session_is_alive_here(session->repo, ids.items[i], !session->method->is_project);
+		if (rc <= 0)
 			continue;
 		rc = ews_error(EWS_EBUSY,
 			       session->method->is_project ? "session '%s' is not over"

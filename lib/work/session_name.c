@@ -161,29 +161,33 @@ static int resolve_prefix(char **out, struct ews_repo *repo, const char *name)
 	return 0;
 }
 
-/* Its state is in `out` then. */
-static bool find_alive(struct ews_state *out, struct ews_repo *repo, const char *id)
+/* Returns 1, and its state is in `out` then; 0 also of one that is damaged. One that can't be read just now may be: an error. */
+static int find_alive(struct ews_state *out, struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
 	EWS_CLEANUP(fd) int fd = ews_dir_open_own(repo->dir_fd, rel);
-	bool alive = fd >= 0 && ews_state_read(out, fd) == 0 && out->state != EWS_STATE_ENDED;
+	int rc = fd < 0 ? fd : ews_state_read(out, fd);
 
-	ews_error_clear();
-	return alive;
+	if (rc == 0)
+		return out->state != EWS_STATE_ENDED;
+	return ews_error_if_passing(rc) < 0 ? ews_error_wrap("cannot tell whether session '%s' is over", id) : 0;
 }
 
-static bool is_alive(struct ews_repo *repo, const char *id)
+static int is_alive(struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
 
 	return find_alive(&state, repo, id);
 }
 
-bool ews_session_is_alive_here(struct ews_repo *repo, const char *id, bool in_place)
+int ews_session_is_alive_here(struct ews_repo *repo, const char *id, bool in_place)
 {
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
+	int rc = find_alive(&state, repo, id);
 
-	if (!find_alive(&state, repo, id) || ews_repo_is_beside(repo, state.git_dir, state.project))
+	if (rc <= 0)
+		return rc;
+	if (ews_repo_is_beside(repo, state.git_dir, state.project))
 		return false;
 	if (ews_method_find(state.method) != &ews_method_in_place)
 		return !in_place;
@@ -202,7 +206,12 @@ static int resolve_only(char **out, struct ews_repo *repo)
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < ids.n; i++) {
-		if (!is_alive(repo, ids.items[i]))
+		rc = is_alive(repo, ids.items[i]);
+		if (rc < 0)
+			ews_error_hint("try again, or name the session that is meant");
+		if (rc < 0)
+			return rc;
+		if (!rc)
 			continue;
 		found = ids.items[i];
 		ews_buf_addf(&list, "%s%s", n++ ? ", " : "", found);
@@ -221,29 +230,22 @@ static int resolve_only(char **out, struct ews_repo *repo)
 	return EWS_EUSAGE;
 }
 
-/* The session that works in this work tree itself: there is one at most. The caller frees it; NULL when there is none. */
-static char *find_in_place(struct ews_repo *repo)
+/* Does a session work in this work tree itself? */
+static int has_in_place(struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
-	char *found = NULL;
+	int rc = ews_session_ids(&ids, repo);
 
-	if (ews_session_ids(&ids, repo) < 0)
-		ews_error_clear();
-	for (size_t i = 0; i < ids.n && !found; i++)
-		if (ews_session_is_alive_here(repo, ids.items[i], true))
-			found = ews_strdup(ids.items[i]);
-	return found;
+	for (size_t i = 0; i < ids.n && rc == 0; i++)
+		rc = ews_session_is_alive_here(repo, ids.items[i], true);
+	return rc;
 }
 
-bool ews_session_is_implied(struct ews_repo *repo)
+int ews_session_is_implied(struct ews_repo *repo)
 {
-	EWS_CLEANUP(free) char *in_place = NULL;
 	const char *env = getenv("EWS_SESSION");
 
-	if (repo->here || repo->trash_here || (env && *env))
-		return true;
-	in_place = find_in_place(repo);
-	return in_place;
+	return repo->here || repo->trash_here || (env && *env) ? 1 : has_in_place(repo);
 }
 
 /* Who stands in what a step put into trash is still with the session that the step was of. */

@@ -18,17 +18,20 @@ int ews_session_check_id(const char *id);
 /* The full id that `name` means, without opening it. The caller frees it. */
 int ews_session_resolve(char **out, struct ews_repo *repo, const char *name);
 
-/* Is a session named, by the current directory or by $EWS_SESSION? (`snapshot` without one works on the project.) */
-bool ews_session_is_implied(struct ews_repo *repo);
+/*
+ * Is a session named, by the current directory or by $EWS_SESSION, or works one here itself? (`snapshot` without one works on the
+ * project.) Returns 1 or 0; fails where that can't be told just now.
+ */
+int ews_session_is_implied(struct ews_repo *repo);
 
 /* The ids of all sessions of the store, ended ones included, by name. */
 int ews_session_ids(struct ews_strv *out, struct ews_repo *repo);
 
 /*
  * Is the session `id` there, and not ended? And is it of this very work tree of the repository, and (`in_place`) one that works in
- * that itself?
+ * that itself? Returns 1 or 0; fails where that can't be told just now.
  */
-bool ews_session_is_alive_here(struct ews_repo *repo, const char *id, bool in_place);
+int ews_session_is_alive_here(struct ews_repo *repo, const char *id, bool in_place);
 
 /* Hint at what was done while this was no git repository, which hides it now. Returns whether there was anything; else no hint is set. */
 bool ews_session_hint_former(const struct ews_repo *repo);
