@@ -87,6 +87,19 @@ test_expect_success STRACE 'what the disk does not give of a pack is not called 
 	done && test_grep "^error: cannot look for packs" said
 '
 
+# loose <repository> <object>: the file that it has to itself.
+loose() {
+	echo "${1:?}/.git/objects/$(echo "${2:?}" | sed 's/../&\//')"
+}
+
+test_expect_success STRACE 'P3: from where on the disk gives no commit any more its history is not called whole' '
+	test_repo deep && git -C deep rm -qrf . && git -C deep commit -qm bare && git -C deep commit -q --allow-empty -m top && git -C deep ews snapshot create >out && rm "$(loose deep "$(git -C deep rev-parse HEAD~2:run.sh)")" && for name in $(git -C deep rev-parse HEAD HEAD~1); do
+		for n in 1 2 3 4 5 6; do
+			test_expect_code 1 test_strace trace -P "$(loose "${PWD:?}/deep" $name)" -e trace=openat -e inject=openat:error=EIO:when=$n+ git -C deep ews snapshot verify --all >out && test_grep "^store: .*is missing$\|: Input/output error$" out || { echo >&2 "$name, $n"; return 1; }
+		done || return 1
+	done
+'
+
 test_expect_success 'P4: in a pack the paths are named as well, and --json has all of it' '
 	oid=$(git -C r rev-parse "refs/ews/snapshots/$snap:src/un") && offset=$(git -C r show-index <"$idx" | sed -n "s/^\([0-9]*\) $oid.*/\1/p") && cp -pf "$pack" saved && flip "$pack" $((offset + 6)) &&
 	echo "src/un" >want && found "src/un" && test_expect_code 1 git -C r ews snapshot verify --all --json >out && test_json out ".snapshots[0].verified" false && test_json out ".problems[0]" &&

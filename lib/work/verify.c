@@ -196,8 +196,9 @@ static void walk_tree(struct round *round, const struct ews_oid *oid, const char
 	ews_arena_release(&arena);
 }
 
-/* Of a commit: itself, and its tree, whose paths get `prefix` in front. */
-static void walk_commit(struct round *round, const struct ews_oid *oid, const char *label, const char *prefix)
+/* Of a commit: itself, and its tree, whose paths get `prefix` in front. `parents` (NULL: nobody asks) gets those that it has. */
+static void walk_commit(struct round *round, const struct ews_oid *oid, const char *label, const char *prefix,
+			struct ews_oids *parents)
 {
 	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
 
@@ -207,6 +208,8 @@ static void walk_commit(struct round *round, const struct ews_oid *oid, const ch
 		complain(round, label);
 	else
 		walk_tree(round, &commit.tree, prefix);
+	for (size_t i = 0; parents && i < commit.n_parents; i++)
+		ews_oids_add(parents, &commit.parents[i]);
 	ews_oids_add(&round->trees, oid);
 }
 
@@ -235,21 +238,16 @@ static int finish(struct round *round)
 }
 
 /* What the manifest's commit has besides the manifest: the commits that the workspace's own history names. */
-static void walk_pins(struct round *round, const struct ews_snapshot *snapshot)
+static void walk_pins(struct round *round, const struct ews_oids *pins)
 {
-	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
 	char hex[EWS_OID_HEX_MAX];
 
-	if (ews_odb_read_commit(&commit, round->verify->repo->odb, &snapshot->manifest) < 0) {
-		ews_error_clear(); /* walk_commit() has named it */
-		return;
-	}
-	for (size_t i = 0; i < commit.n_parents; i++) {
-		EWS_CLEANUP(free) char *name = ews_strfmt("%.*s", ABBREV, ews_oid_hex(hex, &commit.parents[i]));
+	for (size_t i = 0; i < pins->n; i++) {
+		EWS_CLEANUP(free) char *name = ews_strfmt("%.*s", ABBREV, ews_oid_hex(hex, &pins->items[i]));
 		EWS_CLEANUP(free) char *prefix = ews_strfmt("%s:", name);
 
-		walk_commit(round, &commit.parents[i], name, prefix);
-		ews_oids_add(&round->verify->commits, &commit.parents[i]);
+		walk_commit(round, &pins->items[i], name, prefix, NULL);
+		ews_oids_add(&round->verify->commits, &pins->items[i]);
 	}
 }
 
@@ -278,6 +276,7 @@ static int compare(struct ews_strv *problems, struct ews_repo *repo, const struc
 int ews_verify_snapshot(struct ews_strv *problems, struct ews_verify *verify, const struct ews_snapshot *snapshot)
 {
 	EWS_CLEANUP(strv) struct ews_strv found = EWS_STRV_INIT;
+	EWS_CLEANUP(oids) struct ews_oids pins = EWS_OIDS_INIT;
 	struct round round = { .verify = verify, .problems = &found };
 	int rc;
 
@@ -285,14 +284,14 @@ int ews_verify_snapshot(struct ews_strv *problems, struct ews_verify *verify, co
 		ews_oids_add(&round.trees, &snapshot->commit);
 	walk_tree(&round, &snapshot->tree, "");
 	if (!ews_oid_is_none(&snapshot->manifest)) {
-		walk_commit(&round, &snapshot->manifest, "the manifest's commit", MANIFEST);
+		walk_commit(&round, &snapshot->manifest, "the manifest's commit", MANIFEST, &pins);
 		/* From here on it is the project's own history. */
 		round.may_lack = ews_odb_is_partial(verify->repo->odb);
-		walk_pins(&round, snapshot);
+		walk_pins(&round, &pins);
 	}
 	if (!ews_oid_is_none(&snapshot->head)) {
 		round.may_lack = ews_odb_is_partial(verify->repo->odb);
-		walk_commit(&round, &snapshot->head, "HEAD's commit", "HEAD:");
+		walk_commit(&round, &snapshot->head, "HEAD's commit", "HEAD:", NULL);
 		ews_oids_add(&verify->commits, &snapshot->head);
 	}
 	rc = finish(&round);
@@ -329,8 +328,8 @@ static int read_shallow(struct ews_oidset *out, const struct ews_repo *repo)
 static int walk_back(struct ews_strv *problems, struct ews_verify *verify, const struct ews_oid *oid,
 		     struct ews_oids *todo, const struct ews_oidset *shallow)
 {
-	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
 	EWS_CLEANUP(strv) struct ews_strv found = EWS_STRV_INIT;
+	EWS_CLEANUP(oids) struct ews_oids parents = EWS_OIDS_INIT;
 	struct round round = { .verify = verify,
 			       .problems = &found,
 			       .may_lack = ews_odb_is_partial(verify->repo->odb) };
@@ -339,15 +338,13 @@ static int walk_back(struct ews_strv *problems, struct ews_verify *verify, const
 	EWS_CLEANUP(free) char *prefix = ews_strfmt("%s:", name);
 	int rc;
 
-	walk_commit(&round, oid, name, prefix);
+	walk_commit(&round, oid, name, prefix, &parents);
 	rc = finish(&round);
 	ews_strv_add_array(problems, found.items);
 	if (rc < 0 || ews_oidset_has(shallow, oid))
 		return rc;
-	if (ews_odb_read_commit(&commit, verify->repo->odb, oid) < 0)
-		ews_error_clear(); /* walk_commit() has named it */
-	for (size_t i = 0; i < commit.n_parents; i++)
-		ews_oids_add(todo, &commit.parents[i]);
+	for (size_t i = 0; i < parents.n; i++)
+		ews_oids_add(todo, &parents.items[i]);
 	return 0;
 }
 
