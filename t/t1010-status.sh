@@ -257,4 +257,12 @@ test_expect_success 'P8: what a disk does not give is in no sum of changes, and 
 	test_unread EIO 1 "openat.*/qe/s/new$" -C unread status --json s >json && test_json json ".sessions[0].problem" "not looked at: new (unreadable)" && git -C unread ews status s >out && test_grep ! Problem out
 '
 
+test_expect_success 'P8: a session that cannot be opened just now is not one that nobody knows' '
+	test_repo shut-now && start_ws shut-now s && for verb in "status s" "diff s" "recover s" "lock acquire --session s" "start --from s t" "end s"; do
+		n=1 && code=0 && while test $code != 199; do
+			code=0 && { test_unread EIO $n "/sessions(/s)?$" -C shut-now $verb >out 2>err || code=$?; } && test_grep ! "no session\|no snapshot" err && case $code,$verb in 0,end*) git -C shut-now ews undo s ;; 0,start*) git -C shut-now ews end t ;; esac && n=$((n + 1)) || { echo >&2 "$verb, look $n"; return 1; }
+		done && test $n -gt 2 || return 1
+	done
+'
+
 test_done

@@ -90,7 +90,7 @@ int ews_session_open_id(struct ews_session *out, struct ews_repo *repo, const ch
 	session.repo = repo;
 	session.dir = ews_path_join(repo->dir, rel);
 	session.fd = ews_dir_open_own(repo->dir_fd, rel);
-	if (session.fd == EWS_EDENIED || (session.fd < 0 && ews_error_wants_descriptors()))
+	if (session.fd == EWS_EDENIED || (session.fd < 0 && ews_error_if_passing(session.fd) < 0))
 		return ews_error_wrap("session '%s'", id);
 	if (session.fd < 0)
 		return ews_session_fail_unknown(repo, id);
