@@ -115,32 +115,46 @@ static int hold_while(struct ews_cmd_ctx *ctx, const struct settings *set, char 
 	return result.status;
 }
 
+static int fail_unread(const char *id)
+{
+	ews_error(EWS_EIO, "cannot read just now what the lock of session '%s' is for", id);
+	ews_error_hint("try again, or say it with --intent");
+	return EWS_EIO;
+}
+
 /* What the session's lock says already, or else what the session is for: to take it anew without a word does not forget that. */
-static char *find_intent(struct ews_cmd_ctx *ctx, const char *id)
+static int find_intent(char **out, struct ews_cmd_ctx *ctx, const char *id)
 {
 	EWS_CLEANUP(holdings) struct ews_holdings list = EWS_HOLDINGS_INIT;
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
-	char *intent = NULL;
+	int rc = ews_holding_list(&list, ctx->repo);
 
-	if (ews_holding_list(&list, ctx->repo) == 0)
-		for (size_t i = 0; i < list.n && !intent; i++)
-			if (!strcmp(list.items[i].id, id) && *list.items[i].intent)
-				intent = ews_strdup(list.items[i].intent);
-	if (!intent && ews_session_open(&session, ctx->repo, id) == 0 && session.state.intent &&
-	    *session.state.intent)
-		intent = ews_strdup(session.state.intent);
-	ews_error_clear(); /* it is for people alone */
-	return intent;
+	for (size_t i = 0; i < list.n && rc == 0 && !*out; i++) {
+		if (strcmp(list.items[i].id, id) != 0)
+			continue;
+		if (list.items[i].is_unread)
+			return fail_unread(id);
+		if (*list.items[i].intent)
+			*out = ews_strdup(list.items[i].intent);
+	}
+	if (rc == 0 && !*out)
+		rc = ews_session_open(&session, ctx->repo, id);
+	if (rc == 0 && !*out && session.state.intent && *session.state.intent)
+		*out = ews_strdup(session.state.intent);
+	/* Who takes the lock says what else there is. */
+	return rc < 0 && ews_error_if_passing(rc) < 0 ? fail_unread(id) : 0;
 }
 
 static int hold_for_session(struct ews_cmd_ctx *ctx, struct settings *set)
 {
 	EWS_CLEANUP(held) struct ews_held none = EWS_HELD_INIT;
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("lock");
-	EWS_CLEANUP(free) char *intent = set->intent ? ews_strdup(set->intent) : find_intent(ctx, set->id);
+	EWS_CLEANUP(free) char *intent = set->intent ? ews_strdup(set->intent) : NULL;
 	uint64_t start_ms = ews_clock_monotonic_ms();
-	int rc;
+	int rc = intent ? 0 : find_intent(&intent, ctx, set->id);
 
+	if (rc < 0)
+		return rc;
 	set->take.session = set->id;
 	set->take.intent = intent;
 	rc = ews_holding_take(&none, ctx->repo, &set->take);

@@ -231,11 +231,13 @@ static void read_note(struct ews_holding *holding, int locks_fd)
 	int64_t number;
 	char space[64];
 	struct stat st;
+	int rc;
 
 	if (fstatat(locks_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		holding->since_s = st.st_mtim.tv_sec;
-	if (ews_json_read(&json, locks_fd, name, NOTE_BYTES_MAX) == 0 &&
-	    ews_json_check_version(json, NOTE_VERSION) == 0) {
+	rc = ews_json_read(&json, locks_fd, name, NOTE_BYTES_MAX);
+	holding->is_unread = rc < 0 && ews_error_if_passing(rc) < 0;
+	if (rc == 0 && ews_json_check_version(json, NOTE_VERSION) == 0) {
 		if (ews_json_get_int(&number, json, "since") == 0)
 			holding->since_s = number;
 		if (ews_json_get_int(&number, json, "pid") == 0 && number > 0 && number <= INT32_MAX)

@@ -64,6 +64,7 @@ struct ews_holding {
 	char *intent; /* or "" */
 	int64_t since_s;
 	bool is_elsewhere; /* the process counts in another pid namespace, or ran before the machine was started */
+	bool is_unread; /* what it says of itself could not be read just now */
 };
 
 struct ews_holdings {
