@@ -46,6 +46,12 @@ test_expect_success 'P4: drop of one in the middle leaves the others whole, belo
 	git -C p ews snapshot verify --all && git -C p ews revert --to "$on" s >out && test_grep "Status: Verified" out
 '
 
+test_expect_success 'P8: where it cannot be read just now whose children they were none of them begins anew' '
+	git -C p ews snapshot list s | sed "s/ [0-9]* sec.*//" >want && n=1 && code=0 && while test $code != 199; do
+		code=0 && { test_unread EIO $n "/working/p/lineage$|/refs/ews/trash$" -C p snapshot list s >out 2>err || code=$?; } && if test $code = 0; then sed "s/ [0-9]* sec.*//" out >got && test_cmp want got; fi && n=$((n + 1)) || { echo >&2 "look $n"; return 1; }
+	done && test $n -gt 4 && test_grep . want
+'
+
 test_expect_success 'P4: likewise when several go one after the other' '
 	make four && four=$snap && make five && five=$snap && make six && six=$snap && for id in "$four" "$five"; do
 		git -C p ews snapshot drop "$id" && git -C p ews clean --now -q >out || return 1

@@ -36,27 +36,32 @@ static void release_known(struct known *known)
 
 EWS_CLEANUP_DEFINE(known, struct known, release_known)
 
-static void read_file(struct known *known, struct ews_repo *repo)
+static int read_file(struct known *known, struct ews_repo *repo)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = ews_repo_need_dir(repo);
 
-	if (ews_repo_need_dir(repo) < 0 || ews_file_read_own(&text, repo->dir_fd, LINEAGE_FILE, FILE_MAX) < 0)
-		ews_error_clear(); /* nothing has gone yet */
+	if (rc == 0)
+		rc = ews_file_read_own(&text, repo->dir_fd, LINEAGE_FILE, FILE_MAX);
+	if (rc < 0 && ews_error_if_passing(rc) < 0)
+		return rc;
 	for (const char *line = text.ptr; *line;) {
 		size_t len = strcspn(line, "\n");
 
 		ews_strv_add_len(&known->pairs, line, len);
 		line += len + (line[len] == '\n');
 	}
+	return 0;
 }
 
-/* What is in trash still says itself whose child it was. */
-static void read_trash(struct known *known, struct ews_repo *repo)
+/* What is in trash still says itself whose child it was. One that can't be read is named where trash is listed. */
+static int read_trash(struct known *known, struct ews_repo *repo)
 {
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	int rc = ews_odb_ref_list(&refs, repo->odb, EWS_REF_TRASH);
 
-	if (ews_odb_ref_list(&refs, repo->odb, EWS_REF_TRASH) < 0)
-		ews_error_clear();
+	if (rc < 0 && ews_error_if_passing(rc) < 0)
+		return rc;
 	for (size_t i = 0; i < refs.n; i++) {
 		EWS_CLEANUP(snapshot) struct ews_snapshot one = EWS_SNAPSHOT_INIT;
 
@@ -65,6 +70,7 @@ static void read_trash(struct known *known, struct ews_repo *repo)
 		else if (*one.parent)
 			ews_strv_addf(&known->pairs, "%s %s", one.id, one.parent);
 	}
+	return 0;
 }
 
 static int cmp_key(const void *key, const void *item)
@@ -134,8 +140,12 @@ int ews_lineage_find(struct ews_lineage *out, struct ews_repo *repo, const struc
 	EWS_CLEANUP(known) struct known known = { EWS_STRV_INIT };
 
 	if (has_lost_parent(list)) {
-		read_trash(&known, repo);
-		read_file(&known, repo);
+		int rc = read_trash(&known, repo);
+
+		if (rc == 0)
+			rc = read_file(&known, repo);
+		if (rc < 0)
+			return ews_error_wrap("cannot tell what the snapshots descend from");
 		ews_strv_sort(&known.pairs);
 	}
 	out->n = list->n;

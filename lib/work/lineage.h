@@ -28,7 +28,7 @@ struct ews_lineage {
 
 #define EWS_LINEAGE_INIT { NULL, 0 }
 
-/* Find out how the snapshots of `list`, oldest first, descend from one another. What can't be read is not known. */
+/* Find out how the snapshots of `list`, oldest first, descend from one another. One that can't be read is not known. */
 int ews_lineage_find(struct ews_lineage *out, struct ews_repo *repo, const struct ews_snapshots *list);
 
 /* Count the changes of each against its parent. */
