@@ -595,6 +595,14 @@ test_expect_success 'P2: nor is a workspace open to all where the mode of the pr
 	done && test $look -gt 2
 '
 
+test_expect_success 'P4: a workspace elsewhere is neither another repository nor damaged where its mark cannot be read just now' '
+	test_repo marked && mkdir marks && ws=$(git -C marked ews start --in "$PWD/marks" s) && for from in "${ws:?}/src" marked; do
+		n=1 && code=0 && while test $code != 199; do
+			code=0 && { test_unread EIO $n "/[.]superqode/elsewhere(/.*)?$" -C "$from" snapshot create --json $(test "$from" != marked || echo s) >json 2>err || code=$?; } && if test $code = 0; then test_json json .session_id s; else test_grep ! "not where it was made" err; fi && n=$((n + 1)) || { echo >&2 "$from, look $n"; return 1; }
+		done && test $n -gt 4 || return 1
+	done && git -C marked ews end s
+'
+
 test_expect_success 'what an end needs of home is made by the start, while there is space' '
 	for algo in sha1 sha256; do
 		git init -q --object-format=$algo space-$algo && (cd space-$algo && echo a >a && git add a && git commit -qm a) && SUPERQODE_HOME="$PWD/space.home" git -C space-$algo ews start s && ls space.home >before && grep "^neutral" before &&

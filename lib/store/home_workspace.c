@@ -48,16 +48,15 @@ int ews_home_mark_elsewhere(const char *home, const char *workspace, const char 
 	return dir < 0 ? dir : ews_file_replace(dir, ews_path_base(name), text, strlen(text), 0600);
 }
 
-bool ews_home_is_marked(const char *home, const char *workspace, const char *repo_dir, const char *id)
+int ews_home_is_marked(const char *home, const char *workspace, const char *repo_dir, const char *id)
 {
 	EWS_CLEANUP(free) char *name = elsewhere_file(workspace);
 	EWS_CLEANUP(free) char *path = ews_path_join(home, name);
 	EWS_CLEANUP(free) char *want = ews_strfmt("%s/%s\n", ews_path_base(repo_dir), id);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	bool is_marked = ews_file_read_own(&text, AT_FDCWD, path, EWS_KIB) == 0 && !strcmp(text.ptr, want);
+	int rc = ews_file_read_own(&text, AT_FDCWD, path, EWS_KIB);
 
-	ews_error_clear();
-	return is_marked;
+	return rc < 0 ? ews_error_if_passing(rc) : !strcmp(text.ptr, want);
 }
 
 int ews_home_unmark_elsewhere(const char *home, const char *workspace)
@@ -88,33 +87,36 @@ static bool split_workspace(char **repo, char **id, const char *working, const c
 	return true;
 }
 
-static bool find_marked(char **repo, char **id, const char *home, const char *cwd)
+/* Returns 1, or 0 where no mark is of `cwd` or a directory above it. */
+static int find_marked(char **repo, char **id, const char *home, const char *cwd)
 {
 	EWS_CLEANUP(free) char *at = ews_strdup(cwd);
 	EWS_CLEANUP(free) char *elsewhere = ews_path_join(home, EWS_HOME_ELSEWHERE);
 	EWS_CLEANUP(fd) int dir = open(elsewhere, O_DIRECTORY | O_CLOEXEC);
 
 	if (dir < 0)
-		return false;
+		return ews_errno_is_passing(errno) ? ews_error_os("cannot open '%s'", elsewhere) : 0;
 	while (*at) {
 		EWS_CLEANUP(free) char *name = elsewhere_file(at);
 		EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+		int rc = ews_file_read_own(&text, dir, ews_path_base(name), EWS_KIB);
 
-		if (ews_file_read_own(&text, dir, ews_path_base(name), EWS_KIB) == 0) {
+		if (rc == 0) {
 			char *slash;
 
 			ews_buf_rtrim(&text);
 			slash = strchr(text.ptr, '/');
 			if (!slash)
-				return false;
+				return 0;
 			*repo = ews_strndup(text.ptr, (size_t)(slash - text.ptr));
 			*id = ews_strdup(slash + 1);
-			return true;
+			return 1;
 		}
-		ews_error_clear();
+		if (ews_error_if_passing(rc) < 0)
+			return rc;
 		*strrchr(at, '/') = '\0';
 	}
-	return false;
+	return 0;
 }
 
 int ews_home_find_workspace(char **repo_dir, char **id, const char *home, const char *cwd)
@@ -122,13 +124,17 @@ int ews_home_find_workspace(char **repo_dir, char **id, const char *home, const 
 	EWS_CLEANUP(free) char *real_home = realpath(home, NULL);
 	EWS_CLEANUP(free) char *working = NULL;
 	EWS_CLEANUP(free) char *repo = NULL;
+	int rc;
 
 	if (!real_home && ews_errno_is_passing(errno))
 		return ews_error_os("cannot look at '%s'", home);
 	if (!real_home)
 		return ews_error(EWS_ENOTFOUND, "there are no sessions");
 	working = ews_path_join(real_home, EWS_HOME_WORKING);
-	if (!split_workspace(&repo, id, working, cwd) && !find_marked(&repo, id, home, cwd))
+	rc = split_workspace(&repo, id, working, cwd) ? 1 : find_marked(&repo, id, home, cwd);
+	if (rc < 0)
+		return ews_error_wrap("cannot tell whether '%s' is in a workspace", cwd);
+	if (!rc)
 		return ews_error(EWS_ENOTFOUND, "'%s' is in no workspace", cwd);
 	*repo_dir = ews_strfmt("%s/" EWS_HOME_WORKING "/%s", home, repo);
 	return 0;

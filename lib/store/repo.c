@@ -383,13 +383,17 @@ int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum
 
 	if (!real)
 		return ews_error_os("cannot find the directory '%s'", cwd);
-	if (ews_home_find_workspace(&repo_dir, &id, home, real) == 0) {
+	rc = ews_home_find_workspace(&repo_dir, &id, home, real);
+	if (rc == 0) {
 		ews_config_take_environment();
 		ews_git_scrub_env();
 		return open_from_workspace(out, repo_dir, &id, home);
 	}
-	ews_error_clear();
-	if (ews_home_find_trashed(&project, &step, home, real) == 0) {
+	/* Where that can't be told just now another repository would be taken for what one stands in. */
+	if (ews_error_if_passing(rc) < 0)
+		return rc;
+	rc = ews_home_find_trashed(&project, &step, home, real);
+	if (rc == 0) {
 		ews_config_take_environment();
 		ews_git_scrub_env();
 		rc = ews_repo_open_at(out, project, home);
@@ -397,7 +401,8 @@ int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum
 			(*out)->trash_here = ews_steal(&step);
 		return rc;
 	}
-	ews_error_clear();
+	if (ews_error_if_passing(rc) < 0)
+		return rc;
 	rc = ews_repo_place_find(&place, real, home, make);
 	if (rc == 0)
 		rc = open_place(out, &place, home);

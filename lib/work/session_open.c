@@ -34,6 +34,7 @@ static int check_state(const struct ews_session *session, const char *id)
 {
 	const struct ews_state *state = &session->state;
 	EWS_CLEANUP(free) char *name = NULL;
+	int rc;
 
 	if (strcmp(state->id, id))
 		return ews_error(EWS_EDAMAGED, "it says that it is '%.64s'", state->id);
@@ -50,10 +51,12 @@ static int check_state(const struct ews_session *session, const char *id)
 	if (strcmp(name, state->workspace))
 		return ews_error(EWS_EDAMAGED, "its workspace '%.200s' is not a plain path", state->workspace);
 	/* Outside of home only where `start --in` left its mark. */
-	if (!has_left(state) && !ews_session_is_at_home(session) &&
-	    !ews_home_is_marked(session->repo->home, state->workspace, session->repo->dir, id))
+	if (has_left(state) || ews_session_is_at_home(session))
+		return 0;
+	rc = ews_home_is_marked(session->repo->home, state->workspace, session->repo->dir, id);
+	if (rc == 0)
 		return ews_error(EWS_EDAMAGED, "its workspace '%.200s' is not where it was made", state->workspace);
-	return 0;
+	return rc < 0 ? rc : 0;
 }
 
 int ews_session_open(struct ews_session *out, struct ews_repo *repo, const char *name)
