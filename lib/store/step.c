@@ -141,26 +141,169 @@ static int get_list(struct ews_strv *out, const cJSON *json, const char *key)
 	return 0;
 }
 
-/* The lists of a record, as they follow each other; what came later older records lack, and it is written only where it says something. */
-static const struct {
+static int take_string(char **out, const cJSON *json, const char *key)
+{
+	const char *text;
+	int rc = ews_json_get_string(&text, json, key);
+
+	if (rc == 0)
+		*out = ews_strdup(text);
+	return rc;
+}
+
+/* Of which work tree it is; records of older versions don't say. */
+static void add_work_tree(cJSON *json, const struct ews_step *step)
+{
+	if (!step->project || !step->worktree)
+		return;
+	ews_json_add_bytes(json, "project", step->project);
+	ews_json_add_bytes(json, "worktree", step->worktree);
+	if (step->worktree_mark && *step->worktree_mark)
+		cJSON_AddStringToObject(json, "worktree_mark", step->worktree_mark);
+}
+
+static int take_work_tree(struct ews_step *step, const cJSON *json)
+{
+	int rc;
+
+	if (!cJSON_HasObjectItem(json, "project") && !cJSON_HasObjectItem(json, "project_escaped"))
+		return 0;
+	rc = ews_json_get_bytes(&step->project, json, "project");
+	if (rc == 0)
+		rc = ews_json_get_bytes(&step->worktree, json, "worktree");
+	if (rc == 0 && cJSON_HasObjectItem(json, "worktree_mark"))
+		rc = take_string(&step->worktree_mark, json, "worktree_mark");
+	return rc;
+}
+
+static int take_state(struct ews_step *step, const cJSON *json)
+{
+	const char *word;
+	int rc = ews_json_get_string(&word, json, "state");
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = EWS_STEP_PLANNED; i <= EWS_STEP_EXPIRED; i++)
+		if (!strcmp(word, words[i]))
+			step->state = i;
+	return step->state ? 0 : ews_error(EWS_EDAMAGED, "'%.40s' is no state of a step", word);
+}
+
+/* When it was done again, which most never are. */
+static void add_redo(cJSON *json, const struct ews_step *step)
+{
+	if (!step->redo_sequence)
+		return;
+	ews_json_add_int(json, "redo_sequence", (int64_t)step->redo_sequence);
+	ews_json_add_int(json, "redone_after", (int64_t)step->redone_after);
+}
+
+static int take_redo(struct ews_step *step, const cJSON *json)
+{
+	int64_t sequence = 0, after = 0;
+	int rc = cJSON_HasObjectItem(json, "redo_sequence") ? ews_json_get_int(&sequence, json, "redo_sequence") : 0;
+
+	if (rc == 0 && sequence)
+		rc = ews_json_get_int(&after, json, "redone_after");
+	step->redo_sequence = (uint64_t)sequence;
+	step->redone_after = (uint64_t)after;
+	return rc;
+}
+
+enum member_kind { TEXT, LIST, NUMBER, TRUTH, STATE, WORK_TREE, REDO };
+
+/* What a record consists of, as it is written. */
+static const struct member {
 	const char *key;
-	size_t at;
-	bool is_later;
-} lists[] = {
-	{ "moved", offsetof(struct ews_step, moved), false },
-	{ "moving", offsetof(struct ews_step, moving), false },
-	{ "stays", offsetof(struct ews_step, stays), true },
-	{ "branches", offsetof(struct ews_step, branches), true },
-	{ "branches_moving", offsetof(struct ews_step, branches_moving), true },
-	{ "refs", offsetof(struct ews_step, refs), false },
-	{ "paths", offsetof(struct ews_step, paths), false },
+	enum member_kind kind;
+	size_t at; /* in struct ews_step, for the first four kinds */
+	bool is_later; /* older records lack it */
+	bool is_rare; /* it is written only where it says something */
+} members[] = {
+	{ "id", TEXT, offsetof(struct ews_step, id), false, false },
+	{ "verb", TEXT, offsetof(struct ews_step, verb), false, false },
+	{ "session", TEXT, offsetof(struct ews_step, session), false, false },
+	{ .kind = WORK_TREE },
+	{ .kind = STATE },
+	{ "before", TEXT, offsetof(struct ews_step, before), false, false },
+	{ "after", TEXT, offsetof(struct ews_step, after), false, false },
+	{ "moved", LIST, offsetof(struct ews_step, moved), false, false },
+	{ "moving", LIST, offsetof(struct ews_step, moving), false, false },
+	{ "stays", LIST, offsetof(struct ews_step, stays), true, true },
+	{ "branches", LIST, offsetof(struct ews_step, branches), true, true },
+	{ "branches_moving", LIST, offsetof(struct ews_step, branches_moving), true, true },
+	{ "refs", LIST, offsetof(struct ews_step, refs), false, false },
+	{ "paths", LIST, offsetof(struct ews_step, paths), false, false },
+	{ "created", NUMBER, offsetof(struct ews_step, created_s), false, false },
+	{ "sequence", NUMBER, offsetof(struct ews_step, sequence), false, false },
+	{ "undo_sequence", NUMBER, offsetof(struct ews_step, undo_sequence), false, false },
+	{ .kind = REDO },
+	{ "emptied", TRUTH, offsetof(struct ews_step, is_emptied), true, false },
+	{ "incomplete", TRUTH, offsetof(struct ews_step, is_incomplete), true, true },
+	{ "owners", TRUTH, offsetof(struct ews_step, with_owners), true, false },
+	{ "exact", TRUTH, offsetof(struct ews_step, is_exact), true, false },
+	{ "index", TRUTH, offsetof(struct ews_step, with_index), true, false },
+	{ "commit", TEXT, offsetof(struct ews_step, commit), true, false },
 };
 
-#define LISTS_N (sizeof(lists) / sizeof(*lists))
+#define MEMBERS_N (sizeof(members) / sizeof(*members))
 
-static struct ews_strv *list_at(struct ews_step *step, size_t i)
+static void add_member(cJSON *json, const struct member *member, const struct ews_step *step)
 {
-	return (void *)((char *)step + lists[i].at);
+	const void *at = (const char *)step + member->at;
+	const char *text;
+
+	switch (member->kind) {
+	case TEXT:
+		text = *(char *const *)at;
+		cJSON_AddStringToObject(json, member->key, text ? text : "");
+		break;
+	case LIST:
+		if (((const struct ews_strv *)at)->n || !member->is_rare)
+			add_list(json, member->key, at);
+		break;
+	case NUMBER:
+		ews_json_add_int(json, member->key, *(const int64_t *)at);
+		break;
+	case TRUTH:
+		if (*(const bool *)at || !member->is_rare)
+			cJSON_AddBoolToObject(json, member->key, *(const bool *)at);
+		break;
+	case STATE:
+		cJSON_AddStringToObject(json, "state", words[step->state]);
+		break;
+	case WORK_TREE:
+		add_work_tree(json, step);
+		break;
+	case REDO:
+		add_redo(json, step);
+		break;
+	}
+}
+
+static int take_member(struct ews_step *step, const struct member *member, const cJSON *json)
+{
+	void *at = (char *)step + member->at;
+
+	if (member->is_later && !cJSON_HasObjectItem(json, member->key))
+		return 0;
+	switch (member->kind) {
+	case TEXT:
+		return take_string(at, json, member->key);
+	case LIST:
+		return get_list(at, json, member->key);
+	case NUMBER:
+		return ews_json_get_int(at, json, member->key);
+	case TRUTH:
+		return ews_json_get_bool(at, json, member->key);
+	case STATE:
+		return take_state(step, json);
+	case WORK_TREE:
+		return take_work_tree(step, json);
+	case REDO:
+		return take_redo(step, json);
+	}
+	return 0;
 }
 
 void ews_step_format(struct ews_buf *out, const struct ews_step *step)
@@ -168,38 +311,8 @@ void ews_step_format(struct ews_buf *out, const struct ews_step *step)
 	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();
 
 	ews_json_add_int(json, "version", step->worktree && *step->worktree ? STEP_VERSION : STEP_VERSION_MAIN);
-	cJSON_AddStringToObject(json, "id", step->id);
-	cJSON_AddStringToObject(json, "verb", step->verb);
-	cJSON_AddStringToObject(json, "session", step->session ? step->session : "");
-	if (step->project && step->worktree) {
-		ews_json_add_bytes(json, "project", step->project);
-		ews_json_add_bytes(json, "worktree", step->worktree);
-		if (step->worktree_mark && *step->worktree_mark)
-			cJSON_AddStringToObject(json, "worktree_mark", step->worktree_mark);
-	}
-	cJSON_AddStringToObject(json, "state", words[step->state]);
-	cJSON_AddStringToObject(json, "before", step->before ? step->before : "");
-	cJSON_AddStringToObject(json, "after", step->after ? step->after : "");
-	for (size_t i = 0; i < LISTS_N; i++) {
-		const struct ews_strv *list = (const void *)((const char *)step + lists[i].at);
-
-		if (list->n || !lists[i].is_later)
-			add_list(json, lists[i].key, list);
-	}
-	ews_json_add_int(json, "created", step->created_s);
-	ews_json_add_int(json, "sequence", (int64_t)step->sequence);
-	ews_json_add_int(json, "undo_sequence", (int64_t)step->undo_sequence);
-	if (step->redo_sequence) {
-		ews_json_add_int(json, "redo_sequence", (int64_t)step->redo_sequence);
-		ews_json_add_int(json, "redone_after", (int64_t)step->redone_after);
-	}
-	cJSON_AddBoolToObject(json, "emptied", step->is_emptied);
-	if (step->is_incomplete)
-		cJSON_AddBoolToObject(json, "incomplete", true);
-	cJSON_AddBoolToObject(json, "owners", step->with_owners);
-	cJSON_AddBoolToObject(json, "exact", step->is_exact);
-	cJSON_AddBoolToObject(json, "index", step->with_index);
-	cJSON_AddStringToObject(json, "commit", step->commit ? step->commit : "");
+	for (size_t i = 0; i < MEMBERS_N; i++)
+		add_member(json, &members[i], step);
 	ews_json_print(out, json, true);
 }
 
@@ -240,87 +353,13 @@ int ews_step_write(int repo_fd, const struct ews_step *step)
 	return 0;
 }
 
-static int take_string(char **out, const cJSON *json, const char *key)
-{
-	const char *text;
-	int rc = ews_json_get_string(&text, json, key);
-
-	if (rc == 0)
-		*out = ews_strdup(text);
-	return rc;
-}
-
-/* Of which work tree it is; records of older versions don't say. */
-static int take_work_tree(struct ews_step *step, const cJSON *json)
-{
-	int rc;
-
-	if (!cJSON_HasObjectItem(json, "project") && !cJSON_HasObjectItem(json, "project_escaped"))
-		return 0;
-	rc = ews_json_get_bytes(&step->project, json, "project");
-	if (rc == 0)
-		rc = ews_json_get_bytes(&step->worktree, json, "worktree");
-	if (rc == 0 && cJSON_HasObjectItem(json, "worktree_mark"))
-		rc = take_string(&step->worktree_mark, json, "worktree_mark");
-	return rc;
-}
-
 static int take_step(struct ews_step *step, const cJSON *json)
 {
-	EWS_CLEANUP(free) char *word = NULL;
-	int64_t sequence, undo_sequence, redo_sequence = 0, redone_after = 0;
 	int rc = ews_json_check_version(json, STEP_VERSION);
 
-	if (rc < 0)
-		return rc;
-	rc = take_string(&step->id, json, "id");
-	if (rc == 0)
-		rc = take_string(&step->verb, json, "verb");
-	if (rc == 0)
-		rc = take_string(&step->session, json, "session");
-	if (rc == 0)
-		rc = take_work_tree(step, json);
-	if (rc == 0)
-		rc = take_string(&word, json, "state");
-	if (rc == 0)
-		rc = take_string(&step->before, json, "before");
-	if (rc == 0)
-		rc = take_string(&step->after, json, "after");
-	for (size_t i = 0; i < LISTS_N && rc == 0; i++)
-		if (!lists[i].is_later || cJSON_HasObjectItem(json, lists[i].key))
-			rc = get_list(list_at(step, i), json, lists[i].key);
-	if (rc == 0)
-		rc = ews_json_get_int(&step->created_s, json, "created");
-	if (rc == 0)
-		rc = ews_json_get_int(&sequence, json, "sequence");
-	if (rc == 0)
-		rc = ews_json_get_int(&undo_sequence, json, "undo_sequence");
-	if (rc == 0 && cJSON_HasObjectItem(json, "redo_sequence"))
-		rc = ews_json_get_int(&redo_sequence, json, "redo_sequence");
-	if (rc == 0 && redo_sequence)
-		rc = ews_json_get_int(&redone_after, json, "redone_after");
-	if (rc == 0 && cJSON_HasObjectItem(json, "incomplete"))
-		rc = ews_json_get_bool(&step->is_incomplete, json, "incomplete");
-	if (rc == 0 && cJSON_HasObjectItem(json, "emptied"))
-		rc = ews_json_get_bool(&step->is_emptied, json, "emptied");
-	if (rc == 0 && cJSON_HasObjectItem(json, "owners"))
-		rc = ews_json_get_bool(&step->with_owners, json, "owners");
-	if (rc == 0 && cJSON_HasObjectItem(json, "exact"))
-		rc = ews_json_get_bool(&step->is_exact, json, "exact");
-	if (rc == 0 && cJSON_HasObjectItem(json, "index"))
-		rc = ews_json_get_bool(&step->with_index, json, "index");
-	if (rc == 0 && cJSON_HasObjectItem(json, "commit"))
-		rc = take_string(&step->commit, json, "commit");
-	if (rc < 0)
-		return rc;
-	step->sequence = (uint64_t)sequence;
-	step->undo_sequence = (uint64_t)undo_sequence;
-	step->redo_sequence = (uint64_t)redo_sequence;
-	step->redone_after = (uint64_t)redone_after;
-	for (size_t i = EWS_STEP_PLANNED; i <= EWS_STEP_EXPIRED; i++)
-		if (!strcmp(word, words[i]))
-			step->state = i;
-	return step->state ? 0 : ews_error(EWS_EDAMAGED, "'%.40s' is no state of a step", word);
+	for (size_t i = 0; i < MEMBERS_N && rc == 0; i++)
+		rc = take_member(step, &members[i], json);
+	return rc;
 }
 
 int ews_step_parse(struct ews_step *out, const char *text, size_t len)
@@ -615,16 +654,16 @@ int ews_step_note(struct ews_error_saved *first, int rc)
 
 void ews_step_release(struct ews_step *step)
 {
-	free(step->id);
-	free(step->verb);
-	free(step->session);
+	for (size_t i = 0; i < MEMBERS_N; i++) {
+		void *at = (char *)step + members[i].at;
+
+		if (members[i].kind == TEXT)
+			free(*(char **)at);
+		else if (members[i].kind == LIST)
+			ews_strv_release(at);
+	}
 	free(step->project);
 	free(step->worktree);
 	free(step->worktree_mark);
-	free(step->before);
-	free(step->after);
-	free(step->commit);
-	for (size_t i = 0; i < LISTS_N; i++)
-		ews_strv_release(list_at(step, i));
 	*step = (struct ews_step)EWS_STEP_INIT;
 }
