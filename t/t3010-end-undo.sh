@@ -100,6 +100,28 @@ test_expect_success 'P4: commits that only refs of the workspace name, or its re
 	start_ws own o && git -C "$ws" update-ref refs/worktree/old HEAD^ && git -C own ews end o >out && test_grep "nothing differed" out
 '
 
+# What an agent does that works on while its session ends: his.id is the commit.
+work_late() {
+	(cd "${ws:?}" && git commit -q --allow-empty -m his && git rev-parse HEAD && echo staged >his && git add his && rm his && echo written >written) >his.id
+}
+
+# All of it is there again, after git has tidied up.
+has_late() {
+	git -C while gc -q --prune=now && git -C while ews undo late && test "$(git -C "$ws" rev-parse "HEAD^{commit}")" = "$(cat his.id)" && git -C while fsck --strict &&
+		test "$(git -C "$ws" show :his)" = staged && says written "${ws:?}/written"
+}
+
+test_expect_success STRACE 'P4: what is committed, staged or written in a workspace while its session ends comes back, and outlives a gc: also of one where nothing differed, and made from the snapshot' '
+	test_repo while && for edit in : "echo edit >>\"\${ws:?}/src/main.c\""; do
+		start_ws while late && eval "$edit" && test_stopped_at newfstatat worktrees/late work_late -C while end --force late && test_grep "Kept: snap-" out && has_late && git -C while ews end --force late || return 1
+	done && git -C while ews undo late && git -C "$ws" reset -q --hard && test_stopped_at newfstatat worktrees/late work_late -C while end --force late && rm -r home/.superqode/working/while/trash/op-* &&
+	git -C while gc -q --prune=now && git -C while ews undo late && test "$(git -C "$ws" rev-parse "HEAD^{commit}")" = "$(cat his.id)" && test "$(git -C "$ws" show :his)" = staged && git -C while ews end late
+'
+
+test_expect_success 'P4: so does what came before recover goes on with an end that was killed' '
+	start_ws while late && echo edit >>"${ws:?}/src/main.c" && test_expect_code 137 "$EWS_BUILD/t/killat" -w 60 -c "worktrees/late.*ews/late" 1 git-ews -C while end --force late && work_late && git -C while ews recover --all && test_path_is_missing "$ws" && has_late && git -C while ews end late
+'
+
 test_expect_success 'end refuses while another process stands in the workspace, and names it' '
 	new_session busy && hold busy "cd \"${ws:?}/src\" && echo ready && read x; :" && test_when_finished "let_go busy" &&
 	test_expect_code 1 git -C p ews end busy >out 2>err && test_grep "$(cat busy.pid)" err && test_grep "^hint: " err &&

@@ -20,7 +20,6 @@
 #include "base/path_line.h"
 #include "base/shell_word.h"
 #include "base/sync.h"
-#include "store/git.h"
 #include "store/hardlink.h"
 #include "store/journal.h"
 #include "store/reserve.h"
@@ -105,50 +104,6 @@ static int adopt(struct ews_end_result *out, struct ews_session *session, const 
 	return 0;
 }
 
-/*
- * Does the workspace's own git name commits that neither the base nor a ref of the project leads to? They would be gone with it.
- * Where git can't say that, they count; so does what may not be read, which is named.
- */
-static int has_own_commits(struct ews_end_result *out, const struct ews_session *session,
-			   const struct ews_snapshot *base)
-{
-	char *args[] = { (char[]){ "rev-list" },
-			 (char[]){ "--max-count=1" },
-			 (char[]){ "--stdin" },
-			 (char[]){ "--not" },
-			 (char[]){ "--exclude=refs/ews/*" },
-			 (char[]){ "--all" },
-			 NULL };
-	EWS_CLEANUP(oids) struct ews_oids commits = EWS_OIDS_INIT;
-	EWS_CLEANUP(buf) struct ews_buf question = EWS_BUF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf complaint = EWS_BUF_INIT;
-	struct ews_git_opts git = { .own_dir = session->repo->common_dir, .out = &answer, .err = &complaint };
-	size_t n_skipped = out->skipped.n;
-	char hex[EWS_OID_HEX_MAX];
-	int status, rc;
-
-	/* In place they are the project's. */
-	if (session->method->is_project)
-		return 0;
-	rc = ews_history_commits(&commits, &out->skipped, session);
-	if (rc < 0 || out->skipped.n > n_skipped)
-		return rc < 0 ? rc : 1;
-	for (size_t i = 0; i < commits.n; i++)
-		if (!ews_oid_equal(&commits.items[i], &base->head))
-			ews_buf_addf(&question, "%s\n", ews_oid_hex(hex, &commits.items[i]));
-	if (!question.len)
-		return 0;
-	if (!ews_oid_is_none(&base->head))
-		ews_buf_addf(&question, "^%s\n", ews_oid_hex(hex, &base->head));
-	git.input = question.ptr;
-	git.input_len = question.len;
-	status = ews_git_run(&git, args);
-	if (status < 0)
-		ews_error_clear();
-	return status != 0 || answer.len;
-}
-
 /* Keep what is in the workspace now as a snapshot in trash. */
 static int keep(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
 {
@@ -159,6 +114,7 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 	EWS_CLEANUP(content) struct ews_content base_content = EWS_CONTENT_INIT;
 	EWS_CLEANUP(content) struct ews_content now = EWS_CONTENT_INIT;
 	EWS_CLEANUP(strv) struct ews_strv differences = EWS_STRV_INIT;
+	EWS_CLEANUP(oids) struct ews_oids known = EWS_OIDS_INIT;
 	struct ews_snapshot_reading reading = { .out = &base_content, .repo = repo, .snapshot = &base };
 	struct ews_content_opts now_opts = { .partial = true,
 					     .is_wary = true,
@@ -207,7 +163,9 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 		rc = adopt(out, session, &now);
 	if (rc < 0)
 		return rc;
-	has_commits = has_own_commits(out, session, &base);
+	if (!ews_oid_is_none(&base.head))
+		ews_oids_add(&known, &base.head);
+	has_commits = ews_history_has_own(&out->skipped, session, &known);
 	if (has_commits < 0)
 		return has_commits;
 	out->differs = out->is_baseless || strcmp(now.hash, base.hash) || differences.n || rc > 0 || has_moved ||
@@ -469,6 +427,16 @@ static int go(struct ews_end_result *result, struct ews_session *session, struct
 	return rc < 0 ? rc : ews_end_finish(session, step);
 }
 
+/* What came while the session ended was kept with all that had been kept before. */
+static void take_late(struct ews_end_result *result, const struct ews_step *step)
+{
+	if (!*step->before || (result->kept_snapshot && !strcmp(result->kept_snapshot, step->before)))
+		return;
+	free(result->kept_snapshot);
+	result->kept_snapshot = ews_strdup(step->before);
+	result->differs = true;
+}
+
 /* Where nothing was begun there is nothing to finish. */
 static void hint_recover(const struct ews_session *session)
 {
@@ -541,6 +509,7 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		hint_recover(session);
 		return ews_error_wrap("cannot end session '%s'", session->state.id);
 	}
+	take_late(&result, &step);
 	/* What is left of it goes when the next one of that name begins. */
 	if (is_collected && ews_session_remove_tmp(session) < 0)
 		ews_error_clear();

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
@@ -24,6 +25,7 @@
 #include "store/journal.h"
 #include "store/put.h"
 #include "work/holding.h"
+#include "work/remains.h"
 #include "work/session_place.h"
 #include "work/snapshot.h"
 #include "work/step_refs.h"
@@ -88,14 +90,47 @@ static int set_state(struct ews_session *session, enum ews_session_state state)
 	return ews_session_save(session);
 }
 
+/*
+ * What somebody committed or staged in the workspace after its state was kept: git's entry, where it is now, pins nothing. It is kept with
+ * what the step has of the workspace, and the step has that from then on.
+ */
+static int keep_late(struct ews_session *session, struct ews_step *step, struct ews_sync_group *group)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot since = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot late = EWS_SNAPSHOT_INIT;
+	int rc = ews_snapshot_find(&since, session->repo,
+				   *step->before ? step->before : session->state.base_snapshot);
+
+	if (rc == 0)
+		rc = ews_remains_are_late(session, &since);
+	/* Nothing was kept of it, or nothing is there, or can be known any more. */
+	if (rc == EWS_ENOTFOUND || rc == EWS_EDAMAGED) {
+		ews_error_clear();
+		return 0;
+	}
+	if (rc <= 0)
+		return rc;
+	rc = ews_sync_finish(group);
+	if (rc == 0)
+		rc = ews_remains_keep_late(&late, session, &since);
+	if (rc < 0)
+		return ews_error_wrap("cannot keep what was committed or staged meanwhile");
+	ews_sync_begin(group);
+	free(step->before);
+	step->before = ews_strdup(late.id);
+	return 0;
+}
+
 /* The workspace out of its place, git's entry of it with it, and the session's refs. */
-static int take_out(struct ews_session *session, const struct ews_step *step)
+static int take_out(struct ews_session *session, struct ews_step *step, struct ews_sync_group *group)
 {
 	struct ews_place place = ews_session_place(session);
 	int rc = session->method->withdraw(&place);
 
 	if (rc == 0 && !session->method->is_project)
 		rc = move_workspace(session, step->id, true);
+	if (rc == 0 && session->method == &ews_method_worktree)
+		rc = keep_late(session, step, group);
 	return rc < 0 ? rc : ews_step_refs_drop(session->repo, step);
 }
 
@@ -150,7 +185,7 @@ int ews_end_finish(struct ews_session *session, struct ews_step *step)
 	if (rc < 0)
 		return rc;
 	ews_sync_begin(&group);
-	rc = take_out(session, step);
+	rc = take_out(session, step, &group);
 	if (rc == 0)
 		rc = close_step(session, step, &group);
 	if (rc == 0)

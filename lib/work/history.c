@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "store/carry.h"
+#include "store/git.h"
 #include "store/index_extensions.h"
 #include "work/head.h"
 #include "work/history_ids.h"
@@ -66,6 +67,53 @@ int ews_history_add_merged(struct ews_oids *out, struct ews_repo *repo, const st
 			ews_history_add_ids(out, merged->data.ptr, merged->data.len, ews_odb_algo(repo->odb));
 	}
 	return out->n > n ? keep_commits(out, repo->odb) : 0;
+}
+
+/* Is one of `commits` such that neither `known` nor a ref of the project leads to it? Where git can't say that, it is. */
+static bool has_beyond(const struct ews_session *session, const struct ews_oids *commits, const struct ews_oids *known)
+{
+	char *args[] = { (char[]){ "rev-list" },
+			 (char[]){ "--max-count=1" },
+			 (char[]){ "--stdin" },
+			 (char[]){ "--not" },
+			 (char[]){ "--exclude=refs/ews/*" },
+			 (char[]){ "--all" },
+			 NULL };
+	EWS_CLEANUP(buf) struct ews_buf question = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf complaint = EWS_BUF_INIT;
+	struct ews_git_opts git = { .own_dir = session->repo->common_dir, .out = &answer, .err = &complaint };
+	char hex[EWS_OID_HEX_MAX];
+	int status;
+
+	for (size_t i = 0; i < commits->n; i++)
+		if (!ews_oids_has(known, &commits->items[i]))
+			ews_buf_addf(&question, "%s\n", ews_oid_hex(hex, &commits->items[i]));
+	if (!question.len)
+		return false;
+	for (size_t i = 0; i < known->n; i++)
+		ews_buf_addf(&question, "^%s\n", ews_oid_hex(hex, &known->items[i]));
+	git.input = question.ptr;
+	git.input_len = question.len;
+	status = ews_git_run(&git, args);
+	if (status < 0)
+		ews_error_clear();
+	return status != 0 || answer.len;
+}
+
+int ews_history_has_own(struct ews_strv *closed, const struct ews_session *session, const struct ews_oids *known)
+{
+	EWS_CLEANUP(oids) struct ews_oids commits = EWS_OIDS_INIT;
+	size_t n_closed = closed->n;
+	int rc;
+
+	/* In place they are the project's. */
+	if (session->method->is_project)
+		return 0;
+	rc = ews_history_commits(&commits, closed, session);
+	if (rc < 0 || closed->n > n_closed)
+		return rc < 0 ? rc : 1;
+	return has_beyond(session, &commits, known);
 }
 
 static void add_index_ids(struct ews_oids *out, const struct ews_index *index)

@@ -15,6 +15,12 @@
 /* The commits of the store that the session's own refs and reflogs name, each once; `closed` is that of ews_history_list_ids(). */
 int ews_history_commits(struct ews_oids *out, struct ews_strv *closed, const struct ews_session *session);
 
+/*
+ * Does it name commits that neither `known`, sorted, nor a ref of the project but ours leads to? They would be gone with it. Returns 1 or
+ * 0. What may not be read goes to `closed`, and counts. In place there are none: they are the project's.
+ */
+int ews_history_has_own(struct ews_strv *closed, const struct ews_session *session, const struct ews_oids *known);
+
 /* Add to such a list those that `git` is merging, picking or reverting, which only it may name. */
 int ews_history_add_merged(struct ews_oids *out, struct ews_repo *repo, const struct ews_gitstate *git);
 

@@ -59,6 +59,23 @@ static bool differs(const struct ews_gitstate *was, const struct ews_gitstate *n
 	return is_known;
 }
 
+/* What is known of what `snapshot` has: git's state, and the commits that it leads to. */
+static int read_known(struct ews_gitstate *git, struct ews_oids *known, const struct ews_session *session,
+		      const struct ews_snapshot *snapshot)
+{
+	EWS_CLEANUP(commit) struct ews_commit manifest = EWS_COMMIT_INIT;
+	int rc = ews_snapshot_git(git, session->repo, snapshot);
+
+	if (rc == 0)
+		rc = ews_odb_read_commit(&manifest, session->repo->odb, &snapshot->manifest);
+	for (size_t i = 0; i < manifest.n_parents; i++)
+		ews_oids_add(known, &manifest.parents[i]);
+	if (!ews_oid_is_none(&snapshot->head))
+		ews_oids_add(known, &snapshot->head);
+	ews_oids_sort(known);
+	return rc;
+}
+
 /* The base's files and git state; nothing when there is no base any more. */
 static int read_base(struct ews_snapshot *base, struct ews_content *content, struct ews_session *session)
 {
@@ -110,4 +127,44 @@ int ews_remains_keep(char **kept, struct ews_strv *closed, struct ews_session *s
 		return rc;
 	*kept = dry_run ? NULL : ews_strdup(snapshot.id);
 	return 1;
+}
+
+int ews_remains_are_late(const struct ews_session *session, const struct ews_snapshot *since)
+{
+	EWS_CLEANUP(gitstate) struct ews_gitstate was = EWS_GITSTATE_INIT;
+	EWS_CLEANUP(gitstate) struct ews_gitstate now = EWS_GITSTATE_INIT;
+	EWS_CLEANUP(oids) struct ews_oids known = EWS_OIDS_INIT;
+	EWS_CLEANUP(strv) struct ews_strv closed = EWS_STRV_INIT; /* it has been named */
+	EWS_CLEANUP(fd) int git = ews_session_open_admin(session);
+	int rc;
+
+	if (git < 0)
+		return git;
+	rc = read_known(&was, &known, session, since);
+	if (rc == 0)
+		rc = ews_gitstate_read(&now, git);
+	if (rc < 0 || differs(&was, &now, ews_odb_algo(session->repo->odb)))
+		return rc < 0 ? rc : 1;
+	return ews_history_has_own(&closed, session, &known);
+}
+
+int ews_remains_keep_late(struct ews_snapshot *out, struct ews_session *session, const struct ews_snapshot *since)
+{
+	struct ews_repo *repo = session->repo;
+	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
+	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+	EWS_CLEANUP(strv) struct ews_strv closed = EWS_STRV_INIT; /* it has been named */
+	EWS_CLEANUP(fd) int git = ews_session_open_admin(session);
+	struct ews_snapshot_opts opts = { .session = session,
+					  .subject = "ews: what git had at the end",
+					  .parent = since->id,
+					  .prefix = EWS_REF_TRASH,
+					  .closed = &closed };
+	int rc = git < 0 ? git : ews_snapshot_content(&content, repo, since);
+
+	if (rc < 0)
+		return rc;
+	ews_gitstate_release(&content.git);
+	rc = ews_gitstate_read(&content.git, git);
+	return rc < 0 ? rc : ews_snapshot_keep(out, repo, batch, &content, &opts);
 }

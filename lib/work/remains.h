@@ -2,7 +2,8 @@
  * Remains: what git still has of a workspace that is gone.
  *
  * Whoever removes a workspace by hand leaves its worktree entry. HEAD, reflog and index in there name commits and
- * staged content that nothing else may name: they would go with the entry.
+ * staged content that nothing else may name: they would go with the entry. So they would where somebody commits or stages while
+ * a session ends, after its state was kept: what is in the entry once that is taken out, and git finds it no more, is the last of it.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -10,11 +11,20 @@
 #define EWS_WORK_REMAINS_H
 
 #include "work/session.h"
+#include "work/snapshot.h"
 
 /*
  * Keep them as a snapshot in trash, with the base's files (none when the base is gone, too). Returns 1 when there was
  * something that the base does not lead to, or that may not be read, which goes to `closed` (NULL: that fails); `*kept` is the snapshot's id then (the caller frees it), or NULL of a dry run.
  */
 int ews_remains_keep(char **kept, struct ews_strv *closed, struct ews_session *session, bool dry_run);
+
+/*
+ * While the session ends, and git's entry of the workspace has been taken out: did HEAD, reflog or index change since the snapshot `since`
+ * was kept? Returns 1 or 0; fails with EWS_ENOTFOUND where there was no entry.
+ */
+int ews_remains_are_late(const struct ews_session *session, const struct ews_snapshot *since);
+/* Keep that as a snapshot in trash, with the files that `since` has. */
+int ews_remains_keep_late(struct ews_snapshot *out, struct ews_session *session, const struct ews_snapshot *since);
 
 #endif

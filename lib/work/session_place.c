@@ -216,6 +216,7 @@ int ews_session_open_admin(const struct ews_session *session)
 {
 	EWS_CLEANUP(fd) int workspace = ews_session_open_workspace(session);
 	struct ews_place place = ews_session_place(session);
+	int fd;
 
 	/* That of a work tree is its own, and none of ours. */
 	if (session->is_lost)
@@ -223,7 +224,11 @@ int ews_session_open_admin(const struct ews_session *session)
 	/* Where it lies elsewhere, git has it of a workspace that is gone. */
 	if (workspace < 0 && ews_session_is_gone(session) != 1)
 		return ews_error_code();
-	return session->method->open_git(&place, workspace);
+	fd = session->method->open_git(&place, workspace);
+	/* While the session ends it may have been taken out. */
+	if (fd == EWS_ENOTFOUND && session->state.state == EWS_STATE_ENDING && session->method == &ews_method_worktree)
+		fd = session->method->open_kept(&place, place.id, false);
+	return fd;
 }
 
 void ews_session_read_early(struct ews_session *session)

@@ -92,6 +92,9 @@ int ews_snapshot_list(struct ews_snapshots *out, struct ews_repo *repo, const ch
 /* The content that `snapshot` recorded. */
 int ews_snapshot_content(struct ews_content *out, struct ews_repo *repo, const struct ews_snapshot *snapshot);
 
+/* Git's state alone, as it recorded that. */
+int ews_snapshot_git(struct ews_gitstate *out, struct ews_repo *repo, const struct ews_snapshot *snapshot);
+
 /* The content of `snapshot`, which is read into `out` once it is wanted. */
 struct ews_snapshot_reading {
 	struct ews_content *out;

@@ -151,6 +151,14 @@ int ews_snapshot_content(struct ews_content *out, struct ews_repo *repo, const s
 	return read_content(out, repo, snapshot, false);
 }
 
+int ews_snapshot_git(struct ews_gitstate *out, struct ews_repo *repo, const struct ews_snapshot *snapshot)
+{
+	EWS_CLEANUP(pinned) struct ews_pinned pinned = EWS_PINNED_INIT;
+	int rc = ews_pinned_read(&pinned, repo->odb, &snapshot->manifest);
+
+	return rc < 0 ? rc : read_gitstate(out, repo, pinned.items, pinned.n);
+}
+
 int ews_snapshot_reading_begin(struct ews_snapshot_reading *reading)
 {
 	if (!*reading->snapshot->hash || strlen(reading->snapshot->hash) >= sizeof(reading->out->hash))
