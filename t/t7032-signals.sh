@@ -127,6 +127,19 @@ test_expect_success STRACE 'P4: a revert that a signal ends while a git that it 
 	test_wait_for 20 test -s "$lock" && sleep 0.8 && kill -TERM "$(sed -n "s/^pid //p" "$lock")" && { wait $tracer || test $? = 143; } && test_path_is_missing "$lock" && sound && state_of "$ws" >got && { cmp work.want got || cmp base.want got; }
 '
 
+# Told to end while it waits for who has the artifacts.
+ended_waiting() {
+	exec "$EWS_BIN/git-ews" -C p end --force s >ended.out 2>&1 3>&- 4>&- 5>&- &
+	verb=$!
+	test_wait_for 20 sh -c 'git -C p for-each-ref refs/ews/trash | grep -q "$1"' x snap- && sleep 0.2 && kill -$signal $verb && test_wait_for 10 sh -c "! grep -qs \"^State:.[^Z]\" /proc/${verb:?}/status" && { wait $verb; test $? -gt 128; }
+}
+
+test_expect_success STRACE 'P4: an end that a signal ends while somebody stores an artifact does not wait for him; the session stays' '
+	for signal in TERM HUP; do
+		restore work && test_stopped_at openat manifest.json ended_waiting -C p artifact add --type log --name "a-$signal" run.sh && sound && state_of "$ws" >got && test_cmp work.want got && git -C p ews artifact list >list && test_grep "a-$signal" list || return 1
+	done
+'
+
 test_expect_success 'P4: the hook that a verb waits for goes with it, and all that it began; the session stays' '
 	restore work && hook="echo \$\$ >\"$PWD/hook\"; sleep 300 & echo \$! >\"$PWD/sleeper\"; wait; touch \"$PWD/over\"" && for signal in TERM HUP; do
 		rm -f hook sleeper && { exec git -C p -c ews.hook.complete="$hook" ews end s >out 2>err 3>&- 4>&- 5>&- & } && verb=$! && test_wait_for 20 test -s sleeper && test_path_is_file hook && kill -$signal $verb && { wait $verb; test $? -gt 128; } &&

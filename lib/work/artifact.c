@@ -225,11 +225,12 @@ int ews_artifact_add(struct ews_artifact *out, char **path, struct ews_artifact_
 	return 0;
 }
 
-int ews_artifact_settle(struct ews_artifact_news *news, struct ews_repo *repo)
+int ews_artifact_settle(struct ews_repo *repo, bool is_hasty)
 {
 	EWS_CLEANUP(artifact_registry) struct ews_artifact_registry registry = EWS_ARTIFACT_REGISTRY_INIT;
 
-	return ews_artifact_registry_open(&registry, repo, news);
+	registry.is_hasty = is_hasty;
+	return ews_artifact_registry_open(&registry, repo, NULL);
 }
 
 /* As they stand, where nothing can be written: a look that mends nothing. */

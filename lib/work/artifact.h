@@ -62,7 +62,10 @@ int ews_artifact_export(char **name, int dir_fd, struct ews_repo *repo, const st
 int ews_artifact_remove(struct ews_artifact_news *news, struct ews_repo *repo,
 			const struct ews_artifact *const *items, size_t n);
 
-/* Make files and manifest follow the refs, after refs were moved. */
-int ews_artifact_settle(struct ews_artifact_news *news, struct ews_repo *repo);
+/*
+ * Make files and manifest follow the refs, after refs were moved. With `is_hasty` it fails with EWS_EBUSY at once while somebody is at
+ * work on them, who has done so before all else.
+ */
+int ews_artifact_settle(struct ews_repo *repo, bool is_hasty);
 
 #endif

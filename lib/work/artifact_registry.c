@@ -500,7 +500,7 @@ int ews_artifact_registry_open(struct ews_artifact_registry *registry, struct ew
 	registry->repo = repo;
 	registry->own_news = (struct ews_artifact_news)EWS_ARTIFACT_NEWS_INIT;
 	registry->news = news ? news : &registry->own_news;
-	rc = ews_repo_lock(&registry->lock, repo, OWN_LOCK, "artifact", LOCK_WAIT_MS);
+	rc = ews_repo_lock(&registry->lock, repo, OWN_LOCK, "artifact", registry->is_hasty ? 0 : LOCK_WAIT_MS);
 	if (rc == 0)
 		rc = ews_artifact_place_open(&registry->place, repo, true);
 	if (rc == 0)

@@ -65,11 +65,12 @@ struct ews_artifact_registry {
 	unsigned last_number;
 	struct ews_artifact_news *news;
 	struct ews_artifact_news own_news; /* when nobody asks */
+	bool is_hasty; /* as asked for: who has the lock is not waited for */
 };
 
 #define EWS_ARTIFACT_REGISTRY_INIT { .lock = EWS_LOCK_INIT, .place = EWS_ARTIFACT_PLACE_INIT }
 
-/* Lock it, read it, and make its files what they should be; `news` (may be NULL) gets what was found. */
+/* Lock it, read it, and make its files what they should be; `news` (may be NULL) gets what was found. Fails with EWS_EBUSY while another has it. */
 int ews_artifact_registry_open(struct ews_artifact_registry *registry, struct ews_repo *repo,
 			       struct ews_artifact_news *news);
 void ews_artifact_registry_release(struct ews_artifact_registry *registry);

@@ -275,7 +275,7 @@ static void sweep_kept(struct ews_repo *repo)
 	ews_error_clear();
 	if (own >= 0)
 		sweep_dir(own);
-	if (place >= 0 && ews_artifact_settle(NULL, repo) < 0)
+	if (place >= 0 && ews_artifact_settle(repo, true) < 0)
 		ews_error_clear();
 	if (ews_trash_sweep(repo) < 0)
 		ews_error_clear();

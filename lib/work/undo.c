@@ -362,7 +362,7 @@ static int turn_drop(struct ews_repo *repo, struct ews_step *step, const struct 
 	rc = ews_step_write(repo->dir_fd, step);
 	/* Their files follow now, or with the next look at them. */
 	if (rc == 0 && step->refs.n && ews_str_begins(step->refs.items[0], EWS_REF_ARTIFACTS) &&
-	    ews_artifact_settle(NULL, repo) < 0)
+	    ews_artifact_settle(repo, false) < 0)
 		ews_error_clear();
 	return rc;
 }
