@@ -637,6 +637,28 @@ test_expect_success STRACE 'P4: what somebody commits or stages between the look
 	test_grep "Differs: index" out && test "$(git -C "${ws:?}" show :his)" = staged && git -C gits ews revert agent && git -C gits ews undo agent && test "$(git -C "${ws:?}" show :his)" = staged
 '
 
+# What was staged while the index was put back would be lost with it: so nothing is.
+stages_nothing() {
+	echo his >"${1:?}/his" && test_must_fail git -C "$1" add his 2>said && test_grep "index.lock" said && rm "${1:?}/his"
+}
+
+# Nobody holds the lock of the index in <dir>.
+no_lock() {
+	admin=$(git -C "$1" rev-parse --absolute-git-dir) && test_path_is_missing "${admin:?}/index.lock"
+}
+
+# The session in <dir> is put back under that lock, and where it was killed as well.
+is_locked() {
+	echo staged >>"${1:?}/src/main.c" && git -C "$1" add src/main.c && test_stopped_at openat index.lock "stages_nothing \"$1\"" -C gits revert locked && test_grep "Status: Verified" out && no_lock "$1" && for at in 1 2 3 4 5 6 7; do
+		echo "staged $at" >>"${1:?}/src/main.c" && git -C "$1" add src/main.c && code=0 && { "$EWS_BUILD/t/killat" -w 60 -c "index.lock" $at git-ews -C gits revert locked >out 2>err || code=$?; } && { test $code != 199 || break; } && test $code = 137 &&
+			git -C gits ews recover --all && no_lock "$1" && git -C gits ews revert locked >out && test_grep "Status: Verified" out && test_grep ! "index.lock" out || return 1
+	done && test $code = 199 && test $at -gt 2
+}
+
+test_expect_success STRACE 'P4: nobody stages anything between the last look at the index and its write, in place or in a workspace; of a killed one no lock stays' '
+	git -C gits ews end agent && git -C gits ews start --method in-place locked && is_locked gits && git -C gits ews end locked && start_ws gits locked && is_locked "$ws" && git -C gits ews end locked
+'
+
 test_expect_success STRACE 'P4: it stays, too, where size and time are those that were seen, or it is one long write that goes on; a mode or a name is no edit' '
 	test_repo kept && start_ws kept late && mine() { printf "MINE!\n" >"${ws:?}/$1" && touch -d "2001-02-03 04:05:06" "${ws:?}/$1"; } && for f in run.sh one; do printf "agent\n" >"${ws:?}/$f" && touch -d "2001-02-03 04:05:06" "${ws:?}/$f" || return 1; done &&
 	ln "${ws:?}/one" "${ws:?}/two" && ln -s agent "${ws:?}/link-1" && ln -P "${ws:?}/link-1" "${ws:?}/link-2" && echo closed >"${ws:?}/closed" && touch -d "2001-02-03 04:05:06" "${ws:?}/closed" && echo new >"${ws:?}/zz-new" && stopped_at zz-new "mine run.sh && mine one && chmod 0 \"\${ws:?}/closed\"" -C kept revert late &&

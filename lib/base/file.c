@@ -226,8 +226,7 @@ struct filling {
 	bool is_durable;
 };
 
-/* The file open at `fd`, made as the umask has it, is to be `name`: its mode becomes that of what stands there. */
-static int take_mode(int fd, int dir_fd, const char *name, struct ews_sharing sharing)
+int ews_file_take_mode(int fd, int dir_fd, const char *name, struct ews_sharing sharing)
 {
 	struct stat st;
 
@@ -246,7 +245,7 @@ static int fill(int fd, int dir_fd, const char *name, const struct filling *with
 	if (rc < 0)
 		return rc;
 	if (with->sharing)
-		rc = take_mode(fd, dir_fd, name, *with->sharing);
+		rc = ews_file_take_mode(fd, dir_fd, name, *with->sharing);
 	else if (fchmod(fd, with->mode) < 0)
 		rc = ews_error_os("cannot set the mode");
 	if (rc < 0)

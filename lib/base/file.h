@@ -89,6 +89,9 @@ int ews_file_replace(int dir_fd, const char *name, const void *data, size_t len,
 int ews_file_replace_shared(int dir_fd, const char *name, const void *data, size_t len, struct ews_sharing sharing,
 			    const struct timespec *mtime);
 
+/* The mode of that for the file open at `fd`, which was made as the umask has it, and is to be `name`. */
+int ews_file_take_mode(int fd, int dir_fd, const char *name, struct ews_sharing sharing);
+
 /* The same, with a time of its own from the first moment on; NULL: it is of now. */
 int ews_file_replace_dated(int dir_fd, const char *name, const void *data, size_t len, mode_t mode,
 			   const struct timespec *mtime);

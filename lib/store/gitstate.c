@@ -53,7 +53,7 @@ static const char *const under_way[] = {
 	"BISECT_HEAD",
 	"BISECT_FIRST_PARENT",
 	"MERGE_AUTOSTASH",
-	"index.lock",
+	EWS_INDEX_LOCK,
 	"HEAD.lock",
 	NULL,
 };
@@ -505,6 +505,12 @@ int ews_gitstate_read_files(struct ews_gitstate *out, int git_fd)
 	return rc < 0 ? ews_error_wrap("cannot read the state of git") : 0;
 }
 
+void ews_gitstate_drop_lock(struct ews_gitstate *state, const struct ews_index_lock *lock)
+{
+	if (lock->fd >= 0)
+		ews_gitstate_drop_left(state, EWS_INDEX_LOCK);
+}
+
 static bool same_index(const struct ews_gitstate *a, const struct ews_gitstate *b)
 {
 	return a->has_index == b->has_index &&
@@ -578,7 +584,8 @@ void ews_gitstate_differences(struct ews_strv *out, const struct ews_gitstate *a
 }
 
 /* The index with its mtime, made beside and renamed in: git's racy check rests on that time. */
-static int write_index(const struct ews_gitstate *state, int git_fd, struct ews_sharing sharing)
+static int write_index(const struct ews_gitstate *state, int git_fd, struct ews_sharing sharing,
+		       struct ews_index_lock *lock)
 {
 	const struct timespec mtime = { state->index_mtime_s, state->index_mtime_ns };
 	int rc;
@@ -588,7 +595,10 @@ static int write_index(const struct ews_gitstate *state, int git_fd, struct ews_
 			return ews_error_os("cannot remove the index");
 		return 0;
 	}
-	rc = ews_file_replace_shared(git_fd, "index", state->index.ptr, state->index.len, sharing, &mtime);
+	if (lock && lock->fd >= 0)
+		rc = ews_index_lock_put(lock, state->index.ptr, state->index.len, sharing, &mtime);
+	else
+		rc = ews_file_replace_shared(git_fd, "index", state->index.ptr, state->index.len, sharing, &mtime);
 	return rc < 0 ? ews_error_wrap("cannot write the index") : 0;
 }
 
@@ -618,13 +628,16 @@ static int put_strange_away(const struct ews_gitstate *state, const struct ews_g
 	return rc;
 }
 
-int ews_gitstate_write(const struct ews_gitstate *state, int git_fd, int keep_fd, struct ews_sharing sharing)
+int ews_gitstate_write(const struct ews_gitstate *state, int git_fd, int keep_fd, struct ews_sharing sharing,
+		       struct ews_index_lock *lock)
 {
 	EWS_CLEANUP(gitstate) struct ews_gitstate now = EWS_GITSTATE_INIT;
 	int rc = ews_gitstate_read_files(&now, git_fd);
 
 	if (rc < 0)
 		return rc;
+	if (lock)
+		ews_gitstate_drop_lock(&now, lock);
 	ews_gitstate_note_index(&now, git_fd);
 	if (keep_fd >= 0)
 		rc = put_strange_away(state, &now, git_fd, keep_fd);
@@ -651,7 +664,7 @@ int ews_gitstate_write(const struct ews_gitstate *state, int git_fd, int keep_fd
 	}
 	if (!state->has_index && !now.has_index)
 		return 0;
-	return ews_gitstate_has_index(state, git_fd) ? 0 : write_index(state, git_fd, sharing);
+	return ews_gitstate_has_index(state, git_fd) ? 0 : write_index(state, git_fd, sharing, lock);
 }
 
 void ews_gitstate_release(struct ews_gitstate *state)

@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/sharing.h"
 #include "base/strv.h"
+#include "store/index_lock.h"
 #include "store/oid.h"
 
 /* The patterns of a sparse checkout; the file lies in "info". */
@@ -55,6 +56,8 @@ struct ews_gitstate {
 int ews_gitstate_read(struct ews_gitstate *out, int git_fd);
 /* The same without the index, which may be large. */
 int ews_gitstate_read_files(struct ews_gitstate *out, int git_fd);
+/* Forget the lock of the index, where `lock` has it: of what is under way it is no part. */
+void ews_gitstate_drop_lock(struct ews_gitstate *state, const struct ews_index_lock *lock);
 /* The index alone. */
 int ews_gitstate_read_index(struct ews_gitstate *out, int git_fd);
 /* Is the index there the one of `state`, byte for byte and with its time? It is not held in memory for that. */
@@ -110,9 +113,11 @@ void ews_gitstate_list_strange(struct ews_strv *out, const struct ews_gitstate *
  * Make the git directory hold this state: files that differ are replaced,
  * those of a merge that came since are removed, the index comes with its mtime, last. What
  * is left and not so in `state` is renamed into `keep_fd` (same file system); `keep_fd` -1 leaves
- * what is under way where it is. Files keep their modes; new ones have what the umask leaves, and are for whom `sharing` says.
+ * what is under way where it is. Files keep their modes; new ones have what the umask leaves, and are for whom `sharing` says. The index
+ * is written by way of `lock`, where the caller has it; NULL: nobody else is there.
  */
-int ews_gitstate_write(const struct ews_gitstate *state, int git_fd, int keep_fd, struct ews_sharing sharing);
+int ews_gitstate_write(const struct ews_gitstate *state, int git_fd, int keep_fd, struct ews_sharing sharing,
+		       struct ews_index_lock *lock);
 
 /* Add the files, which the index is none of, and what is left to a digest. */
 void ews_gitstate_hash_files(struct ews_hash *hash, const struct ews_gitstate *state);

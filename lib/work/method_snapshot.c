@@ -387,7 +387,7 @@ static int fill(const struct ews_place *place, int fd, const struct ews_gitstate
 		rc = copy_file(fd, place->common_fd, "shallow");
 	if (rc == 0)
 		rc = copy_file(fd, place->git_fd, "info/sparse-checkout");
-	return rc < 0 ? rc : ews_gitstate_write(state, fd, -1, EWS_SHARING_NONE);
+	return rc < 0 ? rc : ews_gitstate_write(state, fd, -1, EWS_SHARING_NONE, NULL);
 }
 
 static int prepare(const struct ews_place *place, int workspace_fd, const struct ews_gitstate *state)

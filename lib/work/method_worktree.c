@@ -150,7 +150,7 @@ static int write_entry(const struct ews_place *place, const struct ews_gitstate 
 	if (rc == 0)
 		rc = copy_sparse(place, fd);
 	if (rc == 0)
-		rc = ews_gitstate_write(state, fd, -1, sharing_of(place));
+		rc = ews_gitstate_write(state, fd, -1, sharing_of(place), NULL);
 	if (rc == 0)
 		rc = ews_file_sync_dir(fd);
 	return rc < 0 ? ews_error_wrap("cannot write the worktree entry '%s'", place->id) : 0;

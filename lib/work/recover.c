@@ -34,6 +34,7 @@
 #include "work/session_open.h"
 #include "work/session_place.h"
 #include "work/session_project.h"
+#include "work/stage.h"
 #include "work/start.h"
 #include "work/steps.h"
 #include "work/whose.h"
@@ -217,13 +218,25 @@ static int fail_proof(const char *line)
 			 *why ? ": " : "", why);
 }
 
+/* What it held while it wrote git's state: else that would be somebody's who is at it still. */
+static void sweep_index_lock(const struct ews_session *session, const struct ews_step *step)
+{
+	EWS_CLEANUP(fd) int admin = ews_session_open_admin(session);
+
+	if (admin >= 0)
+		ews_stage_sweep_index(admin, session->state.workspace, step->created_s);
+	ews_error_clear(); /* where there is none nobody holds one */
+}
+
 /* Put the session where its step wanted it. */
 static int finish_transition(const struct ews_recovery *recovery, struct ews_session *session, struct ews_step *step)
 {
 	EWS_CLEANUP(transition_result) struct ews_transition_result result = EWS_TRANSITION_RESULT_INIT;
 	bool back = step->state == EWS_STEP_UNDOING;
-	int rc = ews_recover_transition(&result, recovery, session, step, back);
+	int rc;
 
+	sweep_index_lock(session, step);
+	rc = ews_recover_transition(&result, recovery, session, step, back);
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
 	if (!result.is_verified)

@@ -30,7 +30,6 @@
 #define NAMES_BYTES_MAX (256 * EWS_MIB)
 #define PATHS_BYTES_MAX \
 	(16 * EWS_KIB) /* of a command line; git holds each file of the index against each of them */
-#define INDEX_LOCK "index.lock"
 #define REFLOG_ACTION "GIT_REFLOG_ACTION="
 
 extern char **environ;
@@ -46,12 +45,18 @@ struct words {
 	const char *action; /* what the reflog is to say was done; NULL: what git says */
 };
 
+/* Is that user of a directory a git, and none of ours? */
+static bool is_git(const char *user)
+{
+	return ews_str_begins(user, "git") && !ews_str_begins(user, "git-ews ");
+}
+
 /* Does any git stand in the project, or in its repository, or does another program hold the lock on its index? */
 static bool is_git_at_work(void *payload)
 {
 	const struct ews_repo *repo = payload;
 	const char *const places[] = { repo->project, repo->common_dir };
-	EWS_CLEANUP(free) char *lock = ews_path_join(repo->git_dir, INDEX_LOCK);
+	EWS_CLEANUP(free) char *lock = ews_path_join(repo->git_dir, EWS_INDEX_LOCK);
 	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
 	int rc = ews_inuse_list(&users, lock);
 	bool found = users.n > 0;
@@ -64,8 +69,30 @@ static bool is_git_at_work(void *payload)
 		found = true;
 	}
 	for (size_t i = 0; i < users.n && !found; i++)
-		found = ews_str_begins(users.items[i], "git") && !ews_str_begins(users.items[i], "git-ews ");
+		found = is_git(users.items[i]);
 	return found;
+}
+
+/* Likewise in a workspace. */
+static bool is_git_in(void *payload)
+{
+	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
+	int rc = ews_inuse_list(&users, payload);
+	bool found = rc < 0;
+
+	ews_error_clear(); /* as above */
+	for (size_t i = 0; i < users.n && !found; i++)
+		found = is_git(users.items[i]);
+	return found;
+}
+
+void ews_stage_sweep_index(int git_fd, const char *workspace, int64_t since_s)
+{
+	struct ews_litter_git git = { .since_s = since_s,
+				      .is_busy = is_git_in,
+				      .payload = (char *)(uintptr_t)workspace };
+
+	ews_litter_sweep_lock(git_fd, EWS_INDEX_LOCK, &git);
 }
 
 void ews_stage_sweep(struct ews_repo *repo, int64_t since_s, bool with_index)
@@ -76,7 +103,7 @@ void ews_stage_sweep(struct ews_repo *repo, int64_t since_s, bool with_index)
 	if (repo->is_plain)
 		return;
 	if (with_index) {
-		ews_litter_sweep_lock(repo->git_fd, INDEX_LOCK, &git);
+		ews_litter_sweep_lock(repo->git_fd, EWS_INDEX_LOCK, &git);
 		ews_litter_sweep_lock(repo->git_fd, "HEAD.lock", &git);
 		/* git commit ends with a look at what there is to tidy up. */
 		objects = ews_dir_open(ews_odb_object_dir(repo->odb));
@@ -252,9 +279,9 @@ static int refuse_staged(struct ews_repo *repo, const struct ews_content *now)
 
 int ews_stage_refuse_locked(const struct ews_repo *repo)
 {
-	if (faccessat(repo->git_fd, INDEX_LOCK, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+	if (faccessat(repo->git_fd, EWS_INDEX_LOCK, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0;
-	ews_error(EWS_EBUSY, "git is at work in the project: '%s/%s' is there", repo->git_dir, INDEX_LOCK);
+	ews_error(EWS_EBUSY, "git is at work in the project: '%s/%s' is there", repo->git_dir, EWS_INDEX_LOCK);
 	ews_error_hint("when no git runs there, remove that file");
 	return EWS_EBUSY;
 }

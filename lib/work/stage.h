@@ -52,6 +52,12 @@ int ews_stage_branch(char **branch, struct ews_oid *commit, struct ews_repo *rep
  */
 void ews_stage_sweep(struct ews_repo *repo, int64_t since_s, bool with_index);
 
+/*
+ * A step of ours that was killed leaves the lock of the index in the workspace's own git directory `git_fd`: one that was made since
+ * `since_s` goes, unless a git is at work in the workspace.
+ */
+void ews_stage_sweep_index(int git_fd, const char *workspace, int64_t since_s);
+
 /* A commit that git makes for a step of ours, on the branch that HEAD is on. */
 struct ews_stage_commit {
 	const char *step_id; /* says whose it is in the reflog: that is how it is known again */

@@ -265,28 +265,38 @@ static int index_changed_since(const struct ews_transition_work *work, int admin
 
 /*
  * Did somebody stage, commit or begin something since the present state was kept? Then git's state is his, as a file is that he
- * writes meanwhile. What can't be opened, or was put away, is made anew. Returns 1 or 0; below zero: nobody can tell.
+ * writes meanwhile. What can't be opened, or was put away, is made anew. Returns 1 or 0; below zero: nobody can tell. With `lock` it stays so.
  */
-static int has_changed_since(const struct ews_transition_work *work)
+static int has_changed_since(const struct ews_transition_work *work, int admin, const struct ews_index_lock *lock)
 {
-	EWS_CLEANUP(fd) int admin = ews_session_open_admin(work->session);
 	EWS_CLEANUP(gitstate) struct ews_gitstate since = EWS_GITSTATE_INIT;
 	int rc;
 
-	if (admin < 0 || work->lacks_objects || ews_transition_is_away(work, EWS_GITFILE)) {
-		ews_error_clear();
+	if (admin < 0 || work->lacks_objects || ews_transition_is_away(work, EWS_GITFILE))
 		return 0;
-	}
 	rc = ews_gitstate_read_files(&since, admin);
 	if (rc < 0)
 		return rc;
+	ews_gitstate_drop_lock(&since, lock);
 	if (!ews_gitstate_has_same_files(&work->now.git, &since))
 		return 1;
 	rc = index_changed_since(work, admin);
 	return rc != 0 ? rc : ews_transition_head_has_moved(work);
 }
 
-static int write_state(struct ews_transition_result *out, struct ews_transition_work *work, int admin)
+/*
+ * From here on nobody stages anything, who goes by the lock as git does. Where it can't be had whoever has it may be at it still, and then
+ * the index is his, or it is one that was there before, and makes way; or it can't be written, which is found then.
+ */
+static void lock_index(struct ews_index_lock *lock, const struct ews_transition_work *work, int admin)
+{
+	if (admin >= 0 && !ews_gitstate_left(&work->now.git, EWS_INDEX_LOCK))
+		(void)ews_index_lock_take(lock, admin);
+	ews_error_clear();
+}
+
+static int write_state(struct ews_transition_result *out, struct ews_transition_work *work, int admin,
+		       struct ews_index_lock *lock)
 {
 	struct ews_session *session = work->session;
 	EWS_CLEANUP(free) char *away = kept_name(work, false);
@@ -303,20 +313,24 @@ static int write_state(struct ews_transition_result *out, struct ews_transition_
 	/* A copy's git directory is its own. */
 	if (!session->method->owns_objects)
 		sharing = ews_odb_sharing(session->repo->odb);
-	rc = ews_gitstate_write(&work->target.git, admin, keep, sharing);
+	rc = ews_gitstate_write(&work->target.git, admin, keep, sharing, lock);
 	return rc < 0 ? rc : ews_transition_restore_branches(work);
 }
 
 int ews_transition_write_git(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd)
 {
+	EWS_CLEANUP(fd) int before = -1;
 	EWS_CLEANUP(fd) int admin = -1;
+	EWS_CLEANUP(index_lock) struct ews_index_lock lock = EWS_INDEX_LOCK_INIT;
 	struct ews_place place;
 	int changed;
 	int rc = write_root(out, work, root_fd);
 
 	if (rc < 0 || !ews_transition_moves_git(work))
 		return rc;
-	changed = has_changed_since(work);
+	before = ews_session_open_admin(work->session);
+	lock_index(&lock, work, before);
+	changed = has_changed_since(work, before, &lock);
 	if (changed < 0)
 		return changed;
 	place = ews_session_place(work->session);
@@ -327,7 +341,9 @@ int ews_transition_write_git(struct ews_transition_result *out, struct ews_trans
 	if (admin < 0)
 		return admin;
 	/* Of what is left to its owner the proof says that it is not as it should be. */
-	rc = changed ? 0 : write_state(out, work, admin);
+	rc = changed ? 0 : write_state(out, work, admin, &lock);
+	/* A lock that had made way may come back. */
+	ews_index_lock_release(&lock);
 	return rc < 0 ? rc : bring_back(work, admin);
 }
 

@@ -1,0 +1,78 @@
+/*
+ * The lock of git's index: see index_lock.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "store/index_lock.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/sync.h"
+#include "store/odb_ops.h"
+
+int ews_index_lock_take(struct ews_index_lock *out, int git_fd)
+{
+	uint64_t deadline = ews_clock_monotonic_ms() + EWS_ODB_REF_WAIT_MS;
+
+	for (unsigned wait_ms = 2;; wait_ms = wait_ms < 50 ? 2 * wait_ms : wait_ms) {
+		int fd = openat(git_fd, EWS_INDEX_LOCK, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+
+		if (fd >= 0) {
+			/* It may wait for the disk longer than any lock of git's: this tells a sweep that it has a holder. */
+			(void)flock(fd, LOCK_EX | LOCK_NB);
+			*out = (struct ews_index_lock){ git_fd, fd };
+			return 0;
+		}
+		if (errno != EEXIST)
+			return ews_error_os("cannot make '" EWS_INDEX_LOCK "'");
+		if (ews_clock_monotonic_ms() >= deadline)
+			return ews_error(EWS_EBUSY, "'" EWS_INDEX_LOCK "' exists");
+		ews_clock_sleep_ms(wait_ms);
+	}
+}
+
+static int write_all(const struct ews_index_lock *lock, const void *data, size_t len, struct ews_sharing sharing,
+		     const struct timespec *mtime)
+{
+	const struct timespec times[2] = { { 0, UTIME_OMIT }, *mtime };
+	int rc = ews_file_write_fd(lock->fd, data, len);
+
+	if (rc == 0)
+		rc = ews_file_take_mode(lock->fd, lock->git_fd, "index", sharing);
+	if (rc == 0 && futimens(lock->fd, times) < 0)
+		rc = ews_error_os("cannot set the time");
+	if (rc == 0 && fsync(lock->fd) < 0)
+		rc = ews_error_os("cannot sync");
+	return rc;
+}
+
+int ews_index_lock_put(struct ews_index_lock *lock, const void *data, size_t len, struct ews_sharing sharing,
+		       const struct timespec *mtime)
+{
+	int rc = write_all(lock, data, len, sharing, mtime);
+
+	assert(!ews_sync_current());
+	if (rc < 0)
+		return rc;
+	if (ews_sync_give_name(lock->git_fd, EWS_INDEX_LOCK, lock->git_fd, "index", true) < 0)
+		return ews_error_os("cannot give it its name");
+	if (close(ews_steal_fd(&lock->fd)) < 0)
+		return ews_error_os("cannot close it");
+	return ews_file_sync_dir(lock->git_fd);
+}
+
+void ews_index_lock_release(struct ews_index_lock *lock)
+{
+	if (lock->fd >= 0)
+		(void)unlinkat(lock->git_fd, EWS_INDEX_LOCK, 0); /* best effort: what stays there is swept */
+	ews_cleanup_fd(&lock->fd);
+}
