@@ -56,7 +56,7 @@ test_expect_success 'P4: what git, or libgit2, could not delete though it succee
 
 test_expect_success 'P3, P4: what somebody does meanwhile is not lost, and no directory that he puts there leads a verb elsewhere' '
 	sweep -j 1 -f before:commit -n 1 -a "unlinkat.*/p/d/b$" revert/in-place && sweep -j 1 -f "before:wrote after:revert" -n 2 -a "undo/op-.*json$|/index$" revert/worktree &&
-	sweep -j 1 -f "before:linked after:swapped" -n 1 -a "unlinkat.*/x/d/e$" revert/snapshot && sweep -j 1 -f after:there -n 1 -a "openat.*/x/d/b$" revert/worktree
+	sweep -j 1 -f "before:agent after:wrote+snapshot" -n 1 -a "mkdir.*/.git/ews$" end/worktree && sweep -j 1 -f "before:linked after:swapped" -n 1 -a "unlinkat.*/x/d/e$" revert/snapshot && sweep -j 1 -f after:there -n 1 -a "openat.*/x/d/b$" revert/worktree
 '
 
 test_expect_success 'P1, P8: what cannot be looked at just now is not taken for what is not there' '
