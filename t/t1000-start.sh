@@ -597,9 +597,9 @@ test_expect_success 'P2: nor is a workspace open to all where the mode of the pr
 
 test_expect_success 'P4: a workspace elsewhere is neither another repository nor damaged where its mark cannot be read just now' '
 	test_repo marked && mkdir marks && ws=$(git -C marked ews start --in "$PWD/marks" s) && for from in "${ws:?}/src" marked; do
-		n=1 && code=0 && while test $code != 199; do
-			code=0 && { test_unread EIO $n "/[.]superqode/elsewhere(/.*)?$" -C "$from" snapshot create --json $(test "$from" != marked || echo s) >json 2>err || code=$?; } && if test $code = 0; then test_json json .session_id s; else test_grep ! "not where it was made" err; fi && n=$((n + 1)) || { echo >&2 "$from, look $n"; return 1; }
-		done && test $n -gt 4 || return 1
+		look=0 && while test_more_looks; do
+			test_look EIO "/[.]superqode/elsewhere(/.*)?$" -C "$from" snapshot create --json $(test "$from" != marked || echo s) >json 2>err && if test $code = 0; then test_json json .session_id s; else test_grep ! "not where it was made" err; fi || return 1
+		done && test $look -gt 3 || return 1
 	done && git -C marked ews end s
 '
 

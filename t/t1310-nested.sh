@@ -248,17 +248,16 @@ test_expect_success 'a snapshot that holds a submodule goes into a directory' '
 
 test_expect_success 'P8: a submodule whose HEAD can not be read just now is not taken for one that stands where it did' '
 	super_project u && start_ws u u && git -C "${ws:?}/sub" checkout -q --detach HEAD~1 && test_expect_code 1 git -C u ews diff --exit-code u 2>err && test_grep "sub (repository-moved)" err && for error in EIO EMFILE; do
-		n=1 && while code=0 && { test_unread $error $n "/sub(/[.]git.*)?$" -C u diff --exit-code u >out 2>err || code=$?; } && test "$code" != 199; do
-			test "$code" != 0 && { test "$code" = 1 || test_grep "^error: " err; } && n=$((n + 1)) || return 1
-		done && test "$n" -gt 4 || return 1
+		look=0 && while test_more_looks; do
+			test_look $error "/sub(/[.]git.*)?$" -C u diff --exit-code u >out 2>err && test $code != 0 && { test $code = 1 -o $code = 199 || test_grep "^error: " err; } || return 1
+		done && test $look -gt 4 || return 1
 	done && git -C u ews end u
 '
 
 test_expect_success 'P8: of a repository beside git that can not be read just now no session in place begins that could not tell later that it has gone on' '
-	test_repo v && test_repo v/nest 2 && n=1 && while code=0 && { test_unread EIO $n "/v/nest/[.]git(/HEAD|/refs.*)?$" -C v start --method in-place v >out 2>err || code=$?; } && test "$code" != 199; do
-		test "$code" != 0 || { git -C v/nest checkout -q --detach HEAD~1 && git -C v ews diff v 2>err >out && test_grep "nest/.git (repository-moved)" err && git -C v/nest checkout -q - && git -C v ews end v; } || return 1
-		n=$((n + 1))
-	done && test "$n" -gt 4
+	test_repo v && test_repo v/nest 2 && look=0 && while test_more_looks; do
+		test_look EIO "/v/nest/[.]git(/HEAD|/refs.*)?$" -C v start --method in-place v >out 2>err && test $code != 0 || { git -C v/nest checkout -q --detach HEAD~1 && git -C v ews diff v 2>err >out && test_grep "nest/.git (repository-moved)" err && git -C v/nest checkout -q - && git -C v ews end v; } || return 1
+	done && test $look -gt 4
 '
 
 test_done

@@ -605,13 +605,13 @@ test_expect_success '$EWS_SESSION names the session; the current directory goes 
 '
 
 test_expect_success 'P4: where a session cannot be read just now none that was not named is taken for the only one' '
-	test_repo meant && git -C meant ews start a && start_ws meant b && echo agent >>"${ws:?}/src/main.c" && cp "${ws:?}/src/main.c" want && n=1 && code=0 && while test $code != 199; do
-		code=0 && { test_unread EIO $n "/sessions(/a(/state.json)?)?$" -C meant revert >out 2>err || code=$?; } && test $code != 0 && cmp want "${ws:?}/src/main.c" && n=$((n + 1)) || { echo >&2 "revert, look $n"; return 1; }
-	done && test $n -gt 5 && test_repo here && git -C here ews start --method in-place s && n=1 && code=0 && while test $code != 199; do
-		code=0 && { test_unread EIO $n "/sessions(/s(/state.json)?)?$" -C here snapshot create --json >json 2>err || code=$?; } && if test $code = 0; then test_json json .session_id s; fi && n=$((n + 1)) || { echo >&2 "snapshot create, look $n"; return 1; }
-	done && test $n -gt 5 && git -C here ews end s && n=1 && code=0 && git -C here ews start --method in-place other && while test $code != 199; do
-		code=0 && { test_unread EIO $n "/sessions(/other(/state.json)?)?$" -C here undo s >out 2>err || code=$?; } && test $code != 0 && n=$((n + 1)) || { echo >&2 "undo, look $n"; return 1; }
-	done && test $n -gt 5
+	test_repo meant && git -C meant ews start a && start_ws meant b && echo agent >>"${ws:?}/src/main.c" && cp "${ws:?}/src/main.c" want && look=0 && while test_more_looks; do
+		test_look EIO "/sessions(/a(/state.json)?)?$" -C meant revert >out 2>err && test $code != 0 && cmp want "${ws:?}/src/main.c" || return 1
+	done && test $look -gt 4 && test_repo here && git -C here ews start --method in-place s && look=0 && while test_more_looks; do
+		test_look EIO "/sessions(/s(/state.json)?)?$" -C here snapshot create --json >json 2>err && if test $code = 0; then test_json json .session_id s; fi || return 1
+	done && test $look -gt 4 && git -C here ews end s && git -C here ews start --method in-place other && look=0 && while test_more_looks; do
+		test_look EIO "/sessions(/other(/state.json)?)?$" -C here undo s >out 2>err && test $code != 0 || return 1
+	done && test $look -gt 4
 '
 
 # stopped_at <name> <command> <verb and arguments>...: the verb, stopped when it has removed <name>; 1 says that it left something.

@@ -218,7 +218,7 @@ test_expect_success 'P4: a look that knew of nothing in an ignored place is not 
 '
 
 test_expect_success STRACE 'a look at what was found before lists no directory again: neither by apply nor by undo' '
-	test_repo asked && for i in 1 2 3 4 5 6 7 8; do mkdir asked/d$i && echo $i >asked/d$i/f || return 1; done && (cd asked && git add . && git commit -qm dirs && echo more >>d1/f && git diff >../asked.1 && git checkout -q . && echo more >>d2/f && git diff >../asked.2 && git checkout -q .) && sleep 0.1 &&
+	test_repo asked && for i in 1 2 3 4 5 6 7 8; do mkdir "asked/d${i:?}" && echo $i >"asked/d${i:?}/f" || return 1; done && (cd asked && git add . && git commit -qm dirs && echo more >>d1/f && git diff >../asked.1 && git checkout -q . && echo more >>d2/f && git diff >../asked.2 && git checkout -q .) && sleep 0.1 &&
 	git -C asked ews apply ../asked.1 && sleep 0.1 && test_strace log -e trace=openat git -C asked ews apply ../asked.2 && test_grep ! "\"[.]gitignore\"" log && echo 2 >want && echo more >>want && test_cmp want asked/d2/f &&
 	test_strace log -e trace=openat git -C asked ews undo && test_grep ! "\"[.]gitignore\"" log && echo 2 >want && test_cmp want asked/d2/f
 '

@@ -128,10 +128,10 @@ test_expect_success 'a session that takes its lock anew says what it is for, as 
 		git -C anew ews lock acquire $how --session a >out && git -C anew ews lock status --json >out && test_json out ".holders[0].intent" "foo bar" || return 1
 	done && test_expect_code 1 git -C anew ews start b 2>err && test_grep "foo bar" err && git -C anew ews lock acquire --deep --session a --intent other --json >out && test_json out .intent other && git -C anew ews lock acquire --deep --session a --json >out && test_json out .intent other && git -C anew ews end a &&
 	git -C anew ews start --intent "foo bar" a && for said in other "foo bar"; do
-		n=1 && code=0 && while test $code != 199; do
-			git -C anew ews lock release a && if test "$said" = other; then git -C anew ews lock acquire --session a --intent other; fi && code=0 && { test_unread EIO $n "/(locks|sessions)(/.*)?$" -C anew lock acquire --session a >out 2>err || code=$?; } &&
-				if test $code = 0; then git -C anew ews lock status --json >out && test_json out ".holders[0].intent" "$said"; fi && n=$((n + 1)) || { echo >&2 "$said, look $n"; return 1; }
-		done && test $n -gt 10 || return 1
+		look=0 && while test_more_looks; do
+			git -C anew ews lock release a && if test "$said" = other; then git -C anew ews lock acquire --session a --intent other; fi && test_look EIO "/(locks|sessions)(/.*)?$" -C anew lock acquire --session a >out 2>err &&
+				if test $code = 0; then git -C anew ews lock status --json >out && test_json out ".holders[0].intent" "$said"; fi || return 1
+		done && test $look -gt 9 || return 1
 	done && git -C anew ews end a
 '
 
