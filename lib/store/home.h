@@ -24,6 +24,12 @@
 #define EWS_HOME_TMP "tmp"
 #define EWS_HOME_WORKING "working"
 
+/* What lies in a repository's directory there, beside its locks (EWS_LOCKS). */
+#define EWS_WORKING_SESSIONS "sessions"
+#define EWS_WORKING_TRASH "trash"
+#define EWS_WORKING_UNDO "undo"
+#define EWS_WORKING_WORKSPACES "qe"
+
 /* Trash that is not at home: beside a workspace that lives elsewhere, and in a directory that things are put into. */
 #define EWS_TRASH_ELSEWHERE ".ews-trash"
 

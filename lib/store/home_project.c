@@ -28,7 +28,7 @@
 #define PROJECT_FILE "project.json"
 #define PROJECT_BYTES_MAX EWS_MIB
 #define PROJECT_VERSION 1
-#define TRASH "/trash/"
+#define TRASH "/" EWS_WORKING_TRASH "/"
 
 /* Versions that do not know it pass it over, and it is gone when they have let the sessions follow. */
 #define BEGUN "moves_to"
@@ -249,7 +249,7 @@ bool ews_home_may_have_moved_to(const struct ews_home_project *project, const ch
 /* Is it a directory in which there may have been sessions? One that is half made is called by a dot. */
 static bool may_have_sessions(int working_fd, const struct ews_dirent *entry)
 {
-	EWS_CLEANUP(free) char *sessions = ews_path_join(entry->name, "sessions");
+	EWS_CLEANUP(free) char *sessions = ews_path_join(entry->name, EWS_WORKING_SESSIONS);
 
 	return *entry->name != '.' && faccessat(working_fd, sessions, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }

@@ -118,7 +118,7 @@ static bool is_of_store(const char *git_dir, const char *common_dir)
  */
 static int ask_sessions(char **project, int working_fd, const char *dir, const char *common_dir)
 {
-	EWS_CLEANUP(free) char *rel = ews_path_join(dir, "sessions");
+	EWS_CLEANUP(free) char *rel = ews_path_join(dir, EWS_WORKING_SESSIONS);
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(working_fd, rel);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n = fd < 0 ? fd : ews_dir_names_read(&names, fd);

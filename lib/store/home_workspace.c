@@ -79,7 +79,7 @@ static bool split_workspace(char **repo, char **id, const char *working, const c
 		return false;
 	at = path + len + 1;
 	slash = strchr(at, '/');
-	name = slash ? ews_str_after(slash, "/qe/") : NULL;
+	name = slash ? ews_str_after(slash, "/" EWS_WORKING_WORKSPACES "/") : NULL;
 	if (!name || !*name || *name == '/')
 		return false;
 	*repo = ews_strndup(at, (size_t)(slash - at));

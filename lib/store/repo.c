@@ -88,7 +88,7 @@ static enum in_place session_in_place(const struct ews_repo *repo, const struct 
 static enum in_place sessions_in_dir(const struct ews_repo *repo, const struct stand *stand, const char *dir)
 {
 	EWS_CLEANUP(dir_names) struct ews_dir_names ids = EWS_DIR_NAMES_INIT;
-	EWS_CLEANUP(free) char *path = ews_path_join(dir, "sessions");
+	EWS_CLEANUP(free) char *path = ews_path_join(dir, EWS_WORKING_SESSIONS);
 	EWS_CLEANUP(fd) int sessions = ews_dir_open(path);
 	enum in_place out = IN_PLACE_NONE;
 	ssize_t n = sessions < 0 ? 0 : ews_dir_names_read(&ids, sessions);
@@ -336,7 +336,7 @@ static int check_way_back(struct ews_repo *repo, const char *repo_dir)
 /* The project that a session recorded, seen from inside its workspace. */
 static int open_from_workspace(struct ews_repo **out, const char *repo_dir, char **id, const char *home)
 {
-	EWS_CLEANUP(free) char *dir = ews_strfmt("%s/sessions/%s", repo_dir, *id);
+	EWS_CLEANUP(free) char *dir = ews_strfmt("%s/" EWS_WORKING_SESSIONS "/%s", repo_dir, *id);
 	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
 	EWS_CLEANUP(repo) struct ews_repo *repo = NULL;

@@ -23,8 +23,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/sync.h"
+#include "store/home.h"
 
-#define STEPS_DIR "undo"
 #define ASIDE ".damaged"
 #define OPEN ".open"
 #define STEP_BYTES_MAX (256 * EWS_MIB) /* a path that went to trash, of hundreds of thousands, takes a line */
@@ -40,9 +40,9 @@ static const char *const words[] = {
 
 static int open_steps(int repo_fd)
 {
-	int rc = ews_dir_make(repo_fd, STEPS_DIR, 0700);
+	int rc = ews_dir_make(repo_fd, EWS_WORKING_UNDO, 0700);
 
-	return rc < 0 ? rc : ews_dir_open_own(repo_fd, STEPS_DIR);
+	return rc < 0 ? rc : ews_dir_open_own(repo_fd, EWS_WORKING_UNDO);
 }
 
 bool ews_step_is_id(const char *text)
@@ -82,7 +82,7 @@ static int list_ending(struct ews_strv *out, int fd, const char *ending)
 
 int ews_step_list(struct ews_strv *out, int repo_fd)
 {
-	EWS_CLEANUP(fd) int fd = ews_dir_open_own(repo_fd, STEPS_DIR);
+	EWS_CLEANUP(fd) int fd = ews_dir_open_own(repo_fd, EWS_WORKING_UNDO);
 
 	if (fd == EWS_ENOTFOUND) {
 		ews_error_clear(); /* there was none yet; a look makes nothing */
@@ -93,7 +93,7 @@ int ews_step_list(struct ews_strv *out, int repo_fd)
 
 int ews_step_list_open(struct ews_strv *out, int repo_fd)
 {
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo_fd, STEPS_DIR);
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo_fd, EWS_WORKING_UNDO);
 
 	if (fd == EWS_ENOTFOUND) {
 		ews_error_clear();

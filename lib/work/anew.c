@@ -8,13 +8,14 @@
 #include "base/alloc.h"
 #include "base/dir.h"
 #include "base/error.h"
+#include "store/home.h"
 #include "store/state.h"
 #include "work/session_name.h"
 #include "work/steps.h"
 
 static bool is_living(const struct ews_repo *repo, const char *id)
 {
-	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
+	EWS_CLEANUP(free) char *rel = ews_strfmt(EWS_WORKING_SESSIONS "/%s", id);
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, rel);
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
 

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/path_line.h"
+#include "store/home.h"
 #include "store/lock.h"
 #include "work/archive.h"
 #include "work/drop.h"
@@ -156,7 +157,7 @@ static int move_removed(const char *line, void *payload)
 
 int ews_archive_move_all(struct ews_repo *repo, const struct ews_step *step, bool back)
 {
-	EWS_CLEANUP(free) char *below = ews_strfmt("trash/%s", step->id);
+	EWS_CLEANUP(free) char *below = ews_strfmt(EWS_WORKING_TRASH "/%s", step->id);
 	EWS_CLEANUP(fd) int trash = step->moved.n ? ews_repo_subdir(repo, below) : -1;
 	struct moving moving = { step, trash, back };
 
@@ -165,7 +166,7 @@ int ews_archive_move_all(struct ews_repo *repo, const struct ews_step *step, boo
 
 int ews_archive_find_all(struct ews_repo *repo, const struct ews_step *step)
 {
-	EWS_CLEANUP(free) char *below = ews_strfmt("trash/%s", step->id);
+	EWS_CLEANUP(free) char *below = ews_strfmt(EWS_WORKING_TRASH "/%s", step->id);
 	EWS_CLEANUP(fd) int trash = ews_dir_open_beneath(repo->dir_fd, below);
 	int rc = 0;
 

@@ -10,11 +10,12 @@
 #include "base/alloc.h"
 #include "base/dir.h"
 #include "base/error.h"
+#include "store/home.h"
 
 /* The directory of the session; -1: it is gone. */
 static int open_session(const struct ews_repo *repo, const struct ews_base_id *base)
 {
-	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", base->session);
+	EWS_CLEANUP(free) char *rel = ews_strfmt(EWS_WORKING_SESSIONS "/%s", base->session);
 	int fd = repo->dir_fd < 0 ? -1 : ews_dir_open_beneath(repo->dir_fd, rel);
 
 	ews_error_clear();

@@ -51,8 +51,8 @@ static void give_id_back(struct ews_repo *repo, const char *id)
 /* The session's directory is the claim to the id: of two starts one makes it. */
 static int take_id(struct ews_session *session, struct ews_repo *repo, const char *id)
 {
-	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
-	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, EWS_WORKING_SESSIONS);
+	EWS_CLEANUP(free) char *rel = ews_strfmt(EWS_WORKING_SESSIONS "/%s", id);
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", id);
 	struct ews_oid base;
 	int rc;
@@ -99,7 +99,7 @@ static int check_unreserved(const struct ews_repo *repo, const char *parent, con
 	EWS_CLEANUP(free) char *path = ews_path_join(parent, id);
 	EWS_CLEANUP(free) char *real = ews_dir_resolve(parent);
 	EWS_CLEANUP(free) char *dir = repo->dir ? ews_dir_resolve(repo->dir) : NULL;
-	EWS_CLEANUP(free) char *usual = dir ? ews_path_join(dir, "qe") : NULL;
+	EWS_CLEANUP(free) char *usual = dir ? ews_path_join(dir, EWS_WORKING_WORKSPACES) : NULL;
 
 	if ((usual && !strcmp(real, usual)) || !ews_home_is_reserved(repo->home, path))
 		return 0;
@@ -119,7 +119,7 @@ static int choose_parent(char **out, struct ews_repo *repo, const char *in, cons
 	int rc;
 
 	if (!in) {
-		home_fd = ews_repo_subdir(repo, "qe");
+		home_fd = ews_repo_subdir(repo, EWS_WORKING_WORKSPACES);
 		if (home_fd < 0)
 			return home_fd;
 		real = realpath(repo->dir, NULL);
@@ -150,7 +150,7 @@ static int choose_parent(char **out, struct ews_repo *repo, const char *in, cons
 static int refuse_standing(struct ews_repo *repo, const char *parent, const char *id)
 {
 	EWS_CLEANUP(free) char *path = ews_path_join(parent, id);
-	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, EWS_WORKING_SESSIONS);
 	struct stat st;
 	bool is_known;
 	int has_ended;
@@ -225,7 +225,7 @@ int ews_claim_save(void *payload)
 {
 	struct ews_session *session = payload;
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
-	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(session->repo, "sessions");
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(session->repo, EWS_WORKING_SESSIONS);
 	int rc = sessions;
 
 	ews_sync_begin(&group);
@@ -299,7 +299,7 @@ int ews_claim_remove_workspace(const struct ews_session *session)
 int ews_claim_give_up(struct ews_session *session)
 {
 	struct ews_repo *repo = session->repo;
-	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, EWS_WORKING_SESSIONS);
 	int rc = sessions < 0 ? sessions : ews_holding_drop(repo, session->state.id);
 
 	if (rc >= 0)

@@ -16,6 +16,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "store/home.h"
 #include "store/litter.h"
 #include "work/base_cache.h"
 #include "work/end.h"
@@ -75,7 +76,7 @@ static int keep_for_error(struct sweep *sweep, const char *id)
 /* Each verb writes something into the session's directory; whoever looks at the base, and be it to clean, may keep it there. */
 int64_t ews_clean_idle_s(int repo_fd, const char *id)
 {
-	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
+	EWS_CLEANUP(free) char *rel = ews_strfmt(EWS_WORKING_SESSIONS "/%s", id);
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo_fd, rel);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n = fd < 0 ? fd : ews_dir_names_read(&names, fd);
@@ -101,7 +102,7 @@ int64_t ews_clean_idle_s(int repo_fd, const char *id)
 static bool is_half_made(struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
-	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s/state.json", id);
+	EWS_CLEANUP(free) char *rel = ews_strfmt(EWS_WORKING_SESSIONS "/%s/state.json", id);
 	bool half = faccessat(repo->dir_fd, rel, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && !ews_errno_is_passing(errno);
 
 	if (!half && ews_session_open(&session, repo, id) == 0)

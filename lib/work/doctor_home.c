@@ -116,7 +116,12 @@ static void look_at_owner(struct ews_checkup *out, const struct ews_patient *pat
 					    EWS_HOME_ACCEPTED,
 					    EWS_HOME_ARCHIVES,
 					    EWS_HOME_HOOKS };
-	static const char *const parts[] = { "", "/sessions", "/locks", "/undo", "/trash", "/qe" };
+	static const char *const parts[] = { "",
+					     "/" EWS_WORKING_SESSIONS,
+					     "/" EWS_LOCKS,
+					     "/" EWS_WORKING_UNDO,
+					     "/" EWS_WORKING_TRASH,
+					     "/" EWS_WORKING_WORKSPACES };
 	const char *dir = patient->repo ? patient->repo->dir : NULL;
 
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(*dirs); i++)
@@ -164,7 +169,7 @@ static void look_at_file_system(struct ews_checkup *out, const struct ews_patien
 /* Is there a session in home's directory of a project that has not ended? Gives its id, which the caller frees. */
 static char *find_living(const char *dir)
 {
-	EWS_CLEANUP(free) char *path = ews_path_join(dir, "sessions");
+	EWS_CLEANUP(free) char *path = ews_path_join(dir, EWS_WORKING_SESSIONS);
 	EWS_CLEANUP(fd) int sessions = ews_dir_open(path);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n = sessions < 0 ? 0 : ews_dir_names_read(&names, sessions);

@@ -19,6 +19,7 @@
 #include "base/path.h"
 #include "base/shell_word.h"
 #include "base/str.h"
+#include "store/home.h"
 #include "store/manifest_odb.h"
 #include "store/step.h"
 #include "work/artifact_registry.h"
@@ -114,7 +115,7 @@ static int check_snapshot(struct ews_repo *repo, const struct ews_ref *ref)
 
 static bool has_record(const struct ews_repo *repo, const char *id)
 {
-	EWS_CLEANUP(free) char *rel = ews_path_join("sessions", id);
+	EWS_CLEANUP(free) char *rel = ews_path_join(EWS_WORKING_SESSIONS, id);
 
 	return repo->dir && faccessat(repo->dir_fd, rel, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
@@ -647,7 +648,8 @@ void ews_doctor_steps(struct ews_checkup *out, const struct ews_patient *patient
 					 "the record of step '%s' makes no sense: undo can't pass it", id);
 
 		ews_check_mend(check, set_step_aside, id,
-			       "call it '%s/undo/%s.json.damaged'; what the step kept stays", patient->repo->dir, id);
+			       "call it '%s/" EWS_WORKING_UNDO "/%s.json.damaged'; what the step kept stays",
+			       patient->repo->dir, id);
 	}
 	if (!ews_checkup_has(out, STEPS))
 		ews_checkup_ok(out, STEPS, "%zu that undo knows of", steps.n);

@@ -93,7 +93,7 @@ static int read_entry(struct entry *out, const struct ews_patient *patient, cons
 static bool has_session(const struct ews_patient *patient, const char *id)
 {
 	const struct ews_repo *repo = patient->repo;
-	EWS_CLEANUP(free) char *rel = ews_path_join("sessions", id);
+	EWS_CLEANUP(free) char *rel = ews_path_join(EWS_WORKING_SESSIONS, id);
 	EWS_CLEANUP(fd) int fd = repo->dir ? ews_dir_open_beneath(repo->dir_fd, rel) : -1;
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
 	bool has = ews_repo_is_locked(repo, id);
@@ -133,7 +133,7 @@ static char *find_recorder(const struct ews_patient *patient, const struct entry
 	char *project = NULL;
 
 	if (real && ews_home_find_workspace(&dir, &id, patient->home, real) == 0)
-		record = ews_strfmt("%s/sessions/%s", dir, id);
+		record = ews_strfmt("%s/" EWS_WORKING_SESSIONS "/%s", dir, id);
 	if (record && access(record, F_OK) == 0 && (!patient->repo->dir || strcmp(dir, patient->repo->dir) != 0) &&
 	    ews_home_find_project(&project, dir) < 0)
 		project = ews_steal(&dir);

@@ -17,6 +17,7 @@
 #include "base/path.h"
 #include "base/pool.h"
 #include "base/str.h"
+#include "store/home.h"
 #include "work/look.h"
 #include "work/session_name.h"
 
@@ -156,7 +157,7 @@ static int64_t find_safe_number(struct ews_repo *repo)
 	if (ews_session_ids(&ids, repo) < 0)
 		ews_error_clear();
 	for (size_t i = 0; i < ids.n; i++) {
-		EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", ids.items[i]);
+		EWS_CLEANUP(free) char *rel = ews_strfmt(EWS_WORKING_SESSIONS "/%s", ids.items[i]);
 		EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, rel);
 		EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
 

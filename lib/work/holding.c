@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "store/home.h"
 #include "work/round_find.h"
 #include "work/session_name.h"
 
@@ -169,7 +170,7 @@ static int read_names(struct ews_holdings *out, int locks_fd)
  */
 static bool has_session(const struct ews_holding *holding, const struct ews_repo *repo, int locks_fd)
 {
-	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", holding->id);
+	EWS_CLEANUP(free) char *rel = ews_strfmt(EWS_WORKING_SESSIONS "/%s", holding->id);
 	EWS_CLEANUP(free) char *owner = ews_strfmt("owner:%s", holding->id);
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, rel);
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;

@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "store/git_place.h"
 #include "store/gitfile.h"
+#include "store/home.h"
 #include "store/home_project.h"
 #include "store/lock.h"
 #include "store/step.h"
@@ -291,7 +292,7 @@ static void replace_in_place(struct ews_state *state, const struct ews_repo *rep
 /* The session's own record, under its lock. One that says that it is here has followed. */
 static int follow_state(struct ews_repo *repo, const struct ews_home_project *project, const char *id)
 {
-	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
+	EWS_CLEANUP(free) char *rel = ews_strfmt(EWS_WORKING_SESSIONS "/%s", id);
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, rel);
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
 	int rc = fd < 0 ? fd : ews_state_read(&state, fd);
@@ -368,7 +369,7 @@ static int follow_session(struct ews_repo *repo, const struct ews_home_project *
 static int follow_trashed(struct ews_repo *repo, const struct ews_home_project *project, const char *step_id)
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
-	EWS_CLEANUP(free) char *rel = ews_strfmt("trash/%s/workspace", step_id);
+	EWS_CLEANUP(free) char *rel = ews_strfmt(EWS_WORKING_TRASH "/%s/workspace", step_id);
 	EWS_CLEANUP(fd) int workspace = ews_dir_open_beneath(repo->dir_fd, rel);
 	EWS_CLEANUP(free) char *id = NULL;
 	struct ews_place place;

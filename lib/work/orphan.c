@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/home.h"
 #include "store/lock.h"
 #include "work/inuse.h"
 #include "work/session_name.h"
@@ -42,7 +43,7 @@ static void read_orphan(struct ews_orphan *out, int sessions_fd, const char *nam
 int ews_orphan_list(struct ews_orphans *out, const char *dir)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
-	EWS_CLEANUP(fd) int sessions = fd < 0 ? fd : ews_dir_open_beneath(fd, "sessions");
+	EWS_CLEANUP(fd) int sessions = fd < 0 ? fd : ews_dir_open_beneath(fd, EWS_WORKING_SESSIONS);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n;
 

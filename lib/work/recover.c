@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path_line.h"
+#include "store/home.h"
 #include "store/journal.h"
 #include "store/reserve.h"
 #include "work/end.h"
@@ -43,7 +44,7 @@
 
 static bool has_no_state(const struct ews_repo *repo, const char *id)
 {
-	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s/state.json", id);
+	EWS_CLEANUP(free) char *rel = ews_strfmt(EWS_WORKING_SESSIONS "/%s/state.json", id);
 
 	return faccessat(repo->dir_fd, rel, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
 }
@@ -173,7 +174,7 @@ int ews_recover_list(struct ews_strv *out, struct ews_strv *closed, struct ews_r
 /* Returns 1, or 0 where it isn't one any more: somebody took it back, and perhaps began another, before its lock was ours. */
 static int recover_stillborn(struct ews_strv *done, struct ews_repo *repo, const char *id)
 {
-	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, EWS_WORKING_SESSIONS);
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	int rc = sessions < 0 ? sessions : ews_repo_lock(&lock, repo, id, "recover", 0);
 

@@ -11,6 +11,7 @@
 
 #include "base/dir.h"
 #include "base/error.h"
+#include "store/home.h"
 #include "work/holding.h"
 #include "work/output_log.h"
 #include "work/recover.h"
@@ -62,7 +63,7 @@ static int recover_owned(struct ews_strv *done, struct ews_repo *repo, const cha
 static int recover_left(struct ews_strv *done, struct ews_repo *repo, const char *name)
 {
 	const struct ews_recover_opts opts = { .choice = EWS_RECOVER_BEST };
-	EWS_CLEANUP(free) char *dir = ews_strfmt("sessions/%s", name);
+	EWS_CLEANUP(free) char *dir = ews_strfmt(EWS_WORKING_SESSIONS "/%s", name);
 
 	if (ews_session_check_id(name) < 0) {
 		ews_error_clear();
@@ -80,7 +81,7 @@ static int recover_all_owned(struct ews_strv *done, struct ews_repo *repo, const
 
 	for (size_t i = 0; i < left->n && rc == 0; i++) {
 		const char *id = ews_session_owner_lock_id(left->items[i]);
-		EWS_CLEANUP(free) char *dir = ews_strfmt("sessions/%s", id ? id : "");
+		EWS_CLEANUP(free) char *dir = ews_strfmt(EWS_WORKING_SESSIONS "/%s", id ? id : "");
 
 		if (id && !ews_lock_is_held(locks, left->items[i]) &&
 		    faccessat(repo->dir_fd, dir, F_OK, AT_SYMLINK_NOFOLLOW) == 0)

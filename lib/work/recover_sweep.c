@@ -211,7 +211,7 @@ static bool has_modules(int beside_fd, const char *name)
 /* An entry of no session that is listed; the lock says that none is about to be. */
 static void sweep_one_beside(struct ews_repo *repo, int fd, const char *name)
 {
-	EWS_CLEANUP(free) char *session = ews_strfmt("sessions/%s", name);
+	EWS_CLEANUP(free) char *session = ews_strfmt(EWS_WORKING_SESSIONS "/%s", name);
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 
 	if (ews_repo_lock(&lock, repo, name, EWS_LOCK_SWEEP, 0) == 0 &&
@@ -240,7 +240,7 @@ static void sweep_beside(struct ews_repo *repo)
 static void sweep_session(struct ews_repo *repo, const char *name)
 {
 	EWS_CLEANUP(free) char *id = ews_retire_id(name);
-	EWS_CLEANUP(free) char *own = ews_strfmt("sessions/%s", name);
+	EWS_CLEANUP(free) char *own = ews_strfmt(EWS_WORKING_SESSIONS "/%s", name);
 	EWS_CLEANUP(free) char *entry = ews_strfmt("worktrees/%s", name);
 	EWS_CLEANUP(fd) int fd = -1;
 
@@ -255,7 +255,7 @@ static void sweep_session(struct ews_repo *repo, const char *name)
 
 static void sweep_sessions(struct ews_repo *repo)
 {
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, "sessions");
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(repo->dir_fd, EWS_WORKING_SESSIONS);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
 
@@ -344,7 +344,7 @@ int ews_recover_sweep(struct ews_repo *repo)
 	sweep_git(repo, &ids);
 	ews_recover_sweep_home(repo);
 	sweep_below(repo->dir_fd, "");
-	sweep_below(repo->dir_fd, "undo");
+	sweep_below(repo->dir_fd, EWS_WORKING_UNDO);
 	sweep_rounds(repo);
 	rc = sweep_locks(repo);
 	if (rc < 0)

@@ -137,7 +137,7 @@ static bool is_of_this_home(struct entry *out, const struct ews_repo *repo, int 
 {
 	EWS_CLEANUP(free) char *home = realpath(repo->home, NULL);
 	EWS_CLEANUP(free) char *working = ews_path_join(home ? home : repo->home, EWS_HOME_WORKING);
-	EWS_CLEANUP(free) char *end = ews_strfmt("/qe/%s/.git", id);
+	EWS_CLEANUP(free) char *end = ews_strfmt("/" EWS_WORKING_WORKSPACES "/%s/.git", id);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *plain = NULL;
 	size_t len;
@@ -157,7 +157,7 @@ static bool is_of_this_home(struct entry *out, const struct ews_repo *repo, int 
 		return false;
 	out->id = id;
 	out->workspace = ews_strndup(text.ptr, text.len - strlen("/.git"));
-	out->record = ews_strfmt("%.*s/sessions/%s", (int)len, text.ptr, id);
+	out->record = ews_strfmt("%.*s/" EWS_WORKING_SESSIONS "/%s", (int)len, text.ptr, id);
 	return true;
 }
 

@@ -14,6 +14,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "store/home.h"
 #include "store/lock.h"
 #include "store/state.h"
 #include "work/session_lock.h"
@@ -104,7 +105,7 @@ static int refuse_unfinished(struct ews_repo *repo, const char *id)
 int ews_retire(struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;
-	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, EWS_WORKING_SESSIONS);
 	EWS_CLEANUP(fd) int fd = -1;
 	EWS_CLEANUP(free) char *name = NULL;
 	int rc;
@@ -153,7 +154,7 @@ int ews_retire_revive(struct ews_repo *repo, struct ews_step *step)
 	rc = check_name(step->session);
 	if (rc < 0)
 		return rc;
-	sessions = ews_repo_subdir(repo, "sessions");
+	sessions = ews_repo_subdir(repo, EWS_WORKING_SESSIONS);
 	if (sessions < 0)
 		return sessions;
 	id = ews_retire_id(step->session);
@@ -236,7 +237,7 @@ static int mend(struct ews_repo *repo, int sessions_fd, const char *name)
 
 int ews_retire_mend(struct ews_strv *done, struct ews_repo *repo)
 {
-	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, EWS_WORKING_SESSIONS);
 	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
 	int rc = sessions < 0 ? sessions : list_retired(&names, repo, sessions);
 
@@ -255,7 +256,7 @@ int ews_retire_mend(struct ews_strv *done, struct ews_repo *repo)
 
 int ews_retire_revive_last(struct ews_repo *repo, const char *id)
 {
-	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, EWS_WORKING_SESSIONS);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	EWS_CLEANUP(free) char *found = NULL;
 	const char *last = NULL;

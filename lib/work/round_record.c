@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/str.h"
+#include "store/home.h"
 #include "work/session_name.h"
 
 #define RECORD_BYTES_MAX EWS_MIB
@@ -169,7 +170,7 @@ void ews_round_format(struct ews_buf *out, const struct ews_round *round)
  */
 static int is_open(struct ews_repo *repo, const struct ews_round *round)
 {
-	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", round->id);
+	EWS_CLEANUP(free) char *rel = ews_strfmt(EWS_WORKING_SESSIONS "/%s", round->id);
 	EWS_CLEANUP(free) char *label = ews_strfmt("ews/%s", round->id);
 	EWS_CLEANUP(fd) int fd = ews_dir_open_own(repo->dir_fd, rel);
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;

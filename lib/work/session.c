@@ -28,7 +28,7 @@ int ews_session_fail_at_work(const char *id)
 bool ews_session_is_at_home(const struct ews_session *session)
 {
 	EWS_CLEANUP(free) char *real = realpath(session->repo->dir, NULL);
-	EWS_CLEANUP(free) char *qe = ews_path_join(real ? real : session->repo->dir, "qe");
+	EWS_CLEANUP(free) char *qe = ews_path_join(real ? real : session->repo->dir, EWS_WORKING_WORKSPACES);
 	EWS_CLEANUP(free) char *parent = ews_path_dir(session->state.workspace);
 
 	return !session->method->is_project && !strcmp(parent, qe);

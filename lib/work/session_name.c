@@ -16,6 +16,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "store/astray.h"
+#include "store/home.h"
 #include "store/state.h"
 #include "store/step.h"
 #include "work/method.h"
@@ -73,7 +74,7 @@ int ews_session_ids(struct ews_strv *out, struct ews_repo *repo)
 	}
 	if (rc < 0)
 		return rc;
-	fd = ews_dir_open_own(repo->dir_fd, "sessions");
+	fd = ews_dir_open_own(repo->dir_fd, EWS_WORKING_SESSIONS);
 	if (fd < 0 && ews_error_errno() == ENOENT) {
 		ews_error_clear();
 		return 0;
@@ -125,7 +126,7 @@ static int ambiguous(const char *name, const struct ews_strv *ids)
 static bool is_id(struct ews_repo *repo, const char *name)
 {
 	EWS_CLEANUP(fd)
-	int fd = ews_repo_need_dir(repo) < 0 ? -1 : ews_dir_open_own(repo->dir_fd, "sessions");
+	int fd = ews_repo_need_dir(repo) < 0 ? -1 : ews_dir_open_own(repo->dir_fd, EWS_WORKING_SESSIONS);
 	bool is = fd >= 0 && faccessat(fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 
 	ews_error_clear(); /* who lists them says it */
@@ -164,7 +165,7 @@ static int resolve_prefix(char **out, struct ews_repo *repo, const char *name)
 /* Returns 1, and its state is in `out` then; 0 also of one that is damaged. One that can't be read just now may be: an error. */
 static int find_alive(struct ews_state *out, struct ews_repo *repo, const char *id)
 {
-	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
+	EWS_CLEANUP(free) char *rel = ews_strfmt(EWS_WORKING_SESSIONS "/%s", id);
 	EWS_CLEANUP(fd) int fd = ews_dir_open_own(repo->dir_fd, rel);
 	int rc = fd < 0 ? fd : ews_state_read(out, fd);
 

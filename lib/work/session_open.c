@@ -14,6 +14,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "store/home.h"
 #include "store/home_workspace.h"
 #include "work/session_name.h"
 #include "work/session_project.h"
@@ -84,7 +85,7 @@ int ews_session_open(struct ews_session *out, struct ews_repo *repo, const char 
 int ews_session_open_id(struct ews_session *out, struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
-	EWS_CLEANUP(free) char *rel = ews_strfmt("sessions/%s", id);
+	EWS_CLEANUP(free) char *rel = ews_strfmt(EWS_WORKING_SESSIONS "/%s", id);
 	bool has_state;
 	int rc = ews_repo_need_dir(repo);
 

@@ -21,6 +21,7 @@
 #include "base/shell_word.h"
 #include "store/early.h"
 #include "store/gitfile.h"
+#include "store/home.h"
 #include "work/session_lock.h"
 #include "work/session_project.h"
 
@@ -59,7 +60,7 @@ int ews_session_open_parent(const struct ews_session *session)
 	EWS_CLEANUP(free) char *parent = NULL;
 
 	if (ews_session_is_at_home(session))
-		return ews_repo_subdir(session->repo, "qe");
+		return ews_repo_subdir(session->repo, EWS_WORKING_WORKSPACES);
 	parent = ews_path_dir(session->state.workspace);
 	return ews_dir_open(parent);
 }

@@ -20,6 +20,7 @@
 #include "base/str.h"
 #include "store/config.h"
 #include "store/gitfile.h"
+#include "store/home.h"
 #include "store/home_project.h"
 #include "store/home_repo.h"
 #include "store/home_workspace.h"
@@ -148,7 +149,7 @@ static int find_where(struct where *out, const char *cwd)
 /* Reads the state of session `id` below `repo_dir`. Returns 1, or 0 when it has ended, or says nothing. */
 static int read_living(struct ews_state *out, const char *repo_dir, const char *id)
 {
-	EWS_CLEANUP(free) char *dir = ews_strfmt("%s/sessions/%s", repo_dir, id);
+	EWS_CLEANUP(free) char *dir = ews_strfmt("%s/" EWS_WORKING_SESSIONS "/%s", repo_dir, id);
 	EWS_CLEANUP(fd) int fd = ews_dir_open(dir);
 	int rc = fd < 0 ? fd : ews_state_read(out, fd);
 
@@ -197,7 +198,7 @@ static bool is_here(const struct ews_state *state, const char *store, const stru
 static int find_in_place(struct ews_state *out, const char *repo_dir, const char *store, const struct where *where)
 {
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	EWS_CLEANUP(free) char *sessions = ews_path_join(repo_dir, "sessions");
+	EWS_CLEANUP(free) char *sessions = ews_path_join(repo_dir, EWS_WORKING_SESSIONS);
 	EWS_CLEANUP(fd) int fd = ews_dir_open(sessions);
 	ssize_t n = fd < 0 ? fd : ews_dir_names_read(&names, fd);
 	int rc = n < 0 ? ews_error_if_passing((int)n) : 0;

@@ -22,6 +22,7 @@
 #include "base/sync.h"
 #include "store/gate.h"
 #include "store/git.h"
+#include "store/home.h"
 #include "store/lock.h"
 #include "store/state.h"
 #include "work/lineage.h"
@@ -256,7 +257,7 @@ static bool can_come_back(const struct ews_trash_plan *plan, const char *name)
 
 static int drop_record(struct ews_trash_plan *plan, const struct ews_trash_record *record)
 {
-	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(plan->repo, "sessions");
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(plan->repo, EWS_WORKING_SESSIONS);
 	EWS_CLEANUP(fd) int beside = -1;
 	EWS_CLEANUP(free) char *gone = ews_strfmt(GONE "%s", record->name);
 	EWS_CLEANUP(free) char *id = ews_retire_id(record->name);
@@ -548,7 +549,7 @@ static int sweep_gone(struct ews_trash_plan *plan, size_t root, int fd, struct e
 static int sweep_all(struct ews_trash_plan *plan)
 {
 	struct ews_file_removed removed = { .show = plan->opts->progress, .payload = plan->opts->payload };
-	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(plan->repo, "sessions");
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(plan->repo, EWS_WORKING_SESSIONS);
 	int rc = sessions < 0 ? sessions : sweep_gone(plan, SIZE_MAX, sessions, &removed);
 
 	(void)unlinkat(plan->repo->common_fd, EWS_METHOD_BESIDE, AT_REMOVEDIR); /* others' may be in it */

@@ -115,7 +115,7 @@ static void add_root_elsewhere(struct ews_trash_plan *plan, const struct ews_sta
 {
 	EWS_CLEANUP(free) char *parent = ews_path_dir(state->workspace);
 	EWS_CLEANUP(free) char *real = realpath(plan->repo->dir, NULL);
-	EWS_CLEANUP(free) char *qe = ews_path_join(real ? real : plan->repo->dir, "qe");
+	EWS_CLEANUP(free) char *qe = ews_path_join(real ? real : plan->repo->dir, EWS_WORKING_WORKSPACES);
 
 	if (ews_method_find(state->method) == &ews_method_in_place || *state->workspace != '/' || !strcmp(parent, qe))
 		return;
@@ -166,12 +166,12 @@ static void look_at_session(struct ews_trash_plan *plan, int sessions_fd, const 
 int ews_trash_plan_roots(struct ews_trash_plan *plan)
 {
 	struct ews_repo *repo = plan->repo;
-	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, "sessions");
+	EWS_CLEANUP(fd) int sessions = ews_repo_subdir(repo, EWS_WORKING_SESSIONS);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n = sessions < 0 ? sessions : ews_dir_names_read(&names, sessions);
 
-	add_root(plan, (struct ews_trash_root){ .path = ews_path_join(repo->dir, "trash"),
-						.fd = ews_dir_open_beneath(repo->dir_fd, "trash"),
+	add_root(plan, (struct ews_trash_root){ .path = ews_path_join(repo->dir, EWS_WORKING_TRASH),
+						.fd = ews_dir_open_beneath(repo->dir_fd, EWS_WORKING_TRASH),
 						.is_home = true });
 	if (!repo->is_bare)
 		add_root(plan, (struct ews_trash_root){ .path = ews_path_join(repo->project, ".superqode/trash"),

@@ -50,7 +50,8 @@ static int choose_place(struct ews_trust *out, struct ews_repo *repo, const stru
 		return rc;
 	dir = repo->dir ? ews_strdup(repo->dir)
 			: ews_strfmt("%s/" EWS_HOME_WORKING "/%s", repo->home, ews_path_base(repo->project));
-	out->workspace = out->method->is_project ? ews_strdup(repo->project) : ews_strfmt("%s/qe/" NEW_SESSION, dir);
+	out->workspace = out->method->is_project ? ews_strdup(repo->project)
+						 : ews_strfmt("%s/" EWS_WORKING_WORKSPACES "/" NEW_SESSION, dir);
 	return 0;
 }
 

@@ -20,6 +20,7 @@
 #include "base/str.h"
 #include "store/git_place.h"
 #include "store/gitfile.h"
+#include "store/home.h"
 #include "store/linked.h"
 
 #define ENTRIES "worktrees"
@@ -59,7 +60,7 @@ static bool is_at(const struct ews_repo *repo, const char *path)
 /* Is the entry one of a session, be it of another home, which says so in the same words? */
 static bool is_of_session(const struct ews_repo *repo, const char *name)
 {
-	EWS_CLEANUP(free) char *session = ews_path_join("sessions", name);
+	EWS_CLEANUP(free) char *session = ews_path_join(EWS_WORKING_SESSIONS, name);
 	EWS_CLEANUP(free) char *file = ews_strfmt(ENTRIES "/%s/locked", name);
 	EWS_CLEANUP(buf) struct ews_buf locked = EWS_BUF_INIT;
 
