@@ -266,7 +266,7 @@ seen_from_within() {
 
 test_expect_success 'from a workspace: the project whose git directory, elsewhere, names it; or that GIT_WORK_TREE named' '
 	git clone -q --separate-git-dir=cw.git origin cw.was && mkdir cw && git --git-dir=cw.git config core.worktree "$PWD/cw" && git --git-dir=cw.git config core.bare false && git -C cw --git-dir=../cw.git reset -q --hard &&
-	start_ws cw.git cw && seen_from_within cw && git -C "$ws" ews apply && test_grep "^edit" cw/src/main.c && git -C "$ws" ews undo >out && git -C "$ws" ews undo && test_grep ! "^edit" cw/src/main.c && git -C "$ws" ews end &&
+	start_ws cw.git cw && seen_from_within cw && git -C "$ws" ews apply 2>err && step=$(sed -n "s/.*git ews undo \(op-[^ ]*\). takes.*/\1/p" err) && test_grep "^edit" cw/src/main.c && git -C "$ws" ews undo >out && git -C "$ws" ews undo $step && test_grep ! "^edit" cw/src/main.c && git -C "$ws" ews end &&
 	git clone -q --bare origin env.git && mkdir env && (GIT_DIR=$PWD/env.git && GIT_WORK_TREE=$PWD/env && export GIT_DIR GIT_WORK_TREE && cd env && git reset -q --hard && git ews start en) >out && take_ws out && seen_from_within en &&
 	test_expect_code 129 git -C "$ws" ews apply 2>err && test_grep "bare" err && (GIT_DIR=$PWD/env.git && GIT_WORK_TREE=$PWD/env && export GIT_DIR GIT_WORK_TREE && cd env && git ews apply en) && test_grep "^edit" env/src/main.c && git -C "$ws" ews end
 '

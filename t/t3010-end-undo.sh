@@ -665,4 +665,36 @@ test_expect_success STRACE 'P4: what is staged, the trees that the index names a
 	done
 '
 
+test_expect_success 'P4: in a workspace, and with EWS_SESSION, a bare undo is about that session alone; in the project the newest step goes first' '
+	test_repo crowd && start_ws -n one crowd one && start_ws -n two crowd two && echo 1 >>"${one:?}/run.sh" && echo 2 >>"${two:?}/run.sh" && git -C crowd ews revert one && git -C crowd ews revert two &&
+	git -C "$one" ews undo -n >out && test_grep "^Would undo: revert of one\$" out && git -C "$one" ews undo >out && test_grep "^Undone: revert of one\$" out && test_grep "^1\$" "${one:?}/run.sh" && test_grep ! "^2\$" "${two:?}/run.sh" && git -C "$one" ews undo --list >out && test_line_count = 1 out &&
+	git -C crowd ews undo >out && test_grep "^Undone: revert of two\$" out && git -C "$one" ews undo --redo >out && test_grep "^Done again: revert of one\$" out && test_grep "^2\$" "${two:?}/run.sh" && git -C crowd ews undo --list >out && test_line_count = 2 out && git -C crowd ews revert two &&
+	EWS_SESSION=one git -C crowd ews undo --list >out && test_line_count = 1 out && EWS_SESSION=one git -C crowd ews undo >out && test_grep "^Undone: revert of one\$" out && EWS_SESSION=one git -C "$two" ews undo >out && test_grep "^Undone: revert of two\$" out
+'
+
+# as_said <dir> <file>: in <dir>, the command that the note in <file> quotes.
+as_said() {
+	words=$(sed -n "s/^note: .\(.*git ews .*undo.*\). \(takes\|brings\) .*/\1/p" "$2") && (cd "$1" && eval "$words")
+}
+
+test_expect_success 'a session that has nothing to undo names whose the newest step is; what is the project its own is to be had from a workspace as the hints say' '
+	start_ws crowd none && git -C crowd ews revert two && test_expect_code 128 git -C "$ws" ews undo 2>err && test_grep "^error: session .none. has nothing to undo\$" err && test_grep "^hint: the newest step is of session .two.: .git ews undo two.\$" err && git -C "$ws" ews undo two &&
+	test_expect_code 128 git -C "$ws" ews undo --redo 2>err && test_grep "^error: session .none. has nothing to redo\$" err && test_grep "^hint: the last that was undone is of session .two.: .git ews undo --redo two.\$" err && git -C "$ws" ews undo --redo two &&
+	git -C "$one" ews apply 2>err && test_grep "^1\$" crowd/run.sh && test_expect_code 128 git -C "$ws" ews undo 2>hint && test_grep "^hint: the newest step is of the project: .git ews undo op-" hint && as_said "$one" err >out 2>back && test_grep "^Undone: apply of the project\$" out && test_grep ! "^1\$" crowd/run.sh &&
+	as_said "$one" back >out && test_grep "^Done again: apply of the project\$" out && git -C "$one" ews -C "$PWD/crowd" undo >out && test_grep "^Undone: apply of the project\$" out &&
+	for env in "" one; do
+		id=$(echo x | git -C "$one" ews artifact add --type log --name x -) && git -C crowd ews revert -q none && EWS_SESSION=$env git -C "$one" ews artifact remove "$id" 2>err && (EWS_SESSION=$env && export EWS_SESSION && as_said "$one" err) >out && test_grep "^Undone: drop of the project\$" out || return 1
+	done
+'
+
+test_expect_success 'P4: six sessions that undo in their workspaces at once get each its own' '
+	for s in a b c d e f; do
+		start_ws crowd $s && ln -s "$ws" at-$s || return 1
+	done && for s in a b c d e f; do
+		(cd at-$s && echo $s >>run.sh && git ews revert && git ews undo && git ews end && git ews undo && cat run.sh) >$s.log 2>&1 &
+	done && wait && for s in a b c d e f; do
+		test_grep "^Undone: revert of $s\$" $s.log && test_grep "^Undone: end of $s\$" $s.log && test_grep "^$s\$" $s.log || return 1
+	done
+'
+
 test_done

@@ -311,8 +311,8 @@ test_expect_success 'the work of an ended session still comes home; a session in
 '
 
 test_expect_success 'P1: from inside a workspace it goes to the work tree that the session is of, where that stands by now, or nowhere' '
-	test_repo lw && git -C lw worktree add -q -b lw-b "$PWD/lw-tree" && start_ws lw-tree moved && echo new >"${ws:?}/new" && git -C lw worktree move "$PWD/lw-tree" "$PWD/lw-now" && git -C "${ws:?}" ews apply && test "$(cat lw-now/new)" = new && git -C "${ws:?}" ews undo && test_path_is_missing lw-now/new &&
-	git -C lw worktree add -q -b lw-c "$PWD/lw-tree" && git -C "${ws:?}" ews apply && test "$(cat lw-now/new)" = new && test_path_is_missing lw-tree/new && git -C "${ws:?}" ews undo && git -C lw worktree remove --force "$PWD/lw-tree" && git -C lw worktree remove --force "$PWD/lw-now" &&
+	test_repo lw && git -C lw worktree add -q -b lw-b "$PWD/lw-tree" && start_ws lw-tree moved && echo new >"${ws:?}/new" && git -C lw worktree move "$PWD/lw-tree" "$PWD/lw-now" && git -C "${ws:?}" ews apply 2>err && step=$(sed -n "s/.*git ews undo \(op-[^ ]*\). takes.*/\1/p" err) && test "$(cat lw-now/new)" = new && git -C "${ws:?}" ews undo $step && test_path_is_missing lw-now/new &&
+	git -C lw worktree add -q -b lw-c "$PWD/lw-tree" && git -C "${ws:?}" ews apply 2>err && step=$(sed -n "s/.*git ews undo \(op-[^ ]*\). takes.*/\1/p" err) && test "$(cat lw-now/new)" = new && test_path_is_missing lw-tree/new && git -C "${ws:?}" ews undo $step && git -C lw worktree remove --force "$PWD/lw-tree" && git -C lw worktree remove --force "$PWD/lw-now" &&
 	test_expect_code 128 git -C "${ws:?}" ews apply 2>err && test_grep "the work tree that the session is of is gone: .*/lw-tree" err && test_path_is_missing lw/new && git -C "${ws:?}" ews diff >got && test_grep "^+new" got && git -C "${ws:?}" ews snapshot create && git -C "${ws:?}" ews status >out && git -C "${ws:?}" ews end >out && test_path_is_missing "${ws:?}" && test_path_is_missing lw/new &&
 	git -C lw ews apply moved && test "$(cat lw/new)" = new && git -C lw ews undo && rm -rf lw/.superqode
 '

@@ -24,6 +24,7 @@
 #include "store/archive_stream.h"
 #include "store/config_user.h"
 #include "work/archive_trash.h"
+#include "work/undo_words.h"
 
 #define CAT_JSON_MAX (16 * EWS_MIB)
 
@@ -539,6 +540,7 @@ static int remove_files(struct ews_cmd_ctx *ctx, const struct ews_strv *files, c
 {
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("archive_remove");
 	EWS_CLEANUP(strv) struct ews_strv sums = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *undo = NULL;
 	int rc = 0;
 
 	if (!how->dry_run && files->n && !ctx->repo && !how->force) {
@@ -565,8 +567,10 @@ static int remove_files(struct ews_cmd_ctx *ctx, const struct ews_strv *files, c
 			ews_buf_addf(&ctx->out, "%s  ", sums.items[i]);
 		ews_cmd_add_path_line(ctx, files->items[i]);
 	}
-	if (files->n && !how->dry_run && ctx->repo)
-		ews_cmd_note(ctx, "'git ews undo' brings %s back", files->n == 1 ? "it" : "them");
+	if (files->n && !how->dry_run && ctx->repo) {
+		undo = ews_undo_words(ctx->repo, NULL);
+		ews_cmd_note(ctx, "'%s' brings %s back", undo, files->n == 1 ? "it" : "them");
+	}
 	return 0;
 }
 

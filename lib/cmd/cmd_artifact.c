@@ -24,6 +24,7 @@
 #include "work/harvest.h"
 #include "work/session_name.h"
 #include "work/session_place.h"
+#include "work/undo_words.h"
 
 static const char *const add_usage[] = {
 	"git ews artifact add --type <type> [--name <name>] [--description <text>] [--session <session>] <file>",
@@ -447,6 +448,7 @@ static int export(struct ews_cmd_ctx *ctx, int argc, char **argv)
 static int remove_picked(struct ews_cmd_ctx *ctx, const struct ews_artifact *const *picked, size_t n, bool dry_run)
 {
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("artifact_remove");
+	EWS_CLEANUP(free) char *undo = ews_undo_words(ctx->repo, NULL);
 	EWS_CLEANUP(artifact_news) struct ews_artifact_news news = EWS_ARTIFACT_NEWS_INIT;
 	cJSON *array = cJSON_AddArrayToObject(object, "removed");
 	int rc;
@@ -467,7 +469,7 @@ static int remove_picked(struct ews_cmd_ctx *ctx, const struct ews_artifact *con
 		ews_render_artifact_news(object, &news);
 		ews_cmd_json_show(ctx, object);
 	} else if (n && !dry_run) {
-		ews_cmd_note(ctx, "'git ews undo' brings %s back", n == 1 ? "it" : "them");
+		ews_cmd_note(ctx, "'%s' brings %s back", undo, n == 1 ? "it" : "them");
 	}
 	return 0;
 }

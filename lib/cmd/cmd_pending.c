@@ -11,6 +11,7 @@
 #include "cmd/render_diff.h"
 #include "cmd/render_path.h"
 #include "work/pending.h"
+#include "work/undo_words.h"
 
 #define LOST "gone for good, since trash can't have it"
 #define WOULD_BE_LOST "would be " LOST
@@ -178,6 +179,7 @@ static int choose(void *payload, struct ews_apply_source *out, struct ews_cmd_ct
 static int settle(void *payload, struct ews_cmd_ctx *ctx)
 {
 	EWS_CLEANUP(strv) struct ews_strv lost = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *undo = ews_undo_words(ctx->repo, NULL);
 	struct chosen *chosen = payload;
 	int rc;
 
@@ -186,7 +188,7 @@ static int settle(void *payload, struct ews_cmd_ctx *ctx)
 		return rc;
 	ews_render_reasons_talk(ctx, LOST, &lost);
 	if (rc > 0)
-		ews_cmd_note(ctx, "'git ews undo' makes '%s' pending again, once more takes back what came",
+		ews_cmd_note(ctx, "'%s' makes '%s' pending again, once more takes back what came", undo,
 			     chosen->pending->name);
 	return rc;
 }
@@ -207,6 +209,7 @@ static int drop(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(pendings) struct ews_pendings pendings = EWS_PENDINGS_INIT;
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("pending_drop");
 	EWS_CLEANUP(strv) struct ews_strv lost = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *undo = NULL;
 	bool dry_run = false;
 	const struct ews_opt opts[] = {
 		EWS_OPT_BOOL('n', "dry-run", &dry_run, "say what would be dropped, and do nothing"),
@@ -243,8 +246,9 @@ static int drop(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return 0;
 	}
 	ews_buf_addf(&ctx->out, "%s\n", name);
+	undo = ews_undo_words(ctx->repo, NULL);
 	if (rc > 0)
-		ews_cmd_note(ctx, "'git ews undo' makes it pending again");
+		ews_cmd_note(ctx, "'%s' makes it pending again", undo);
 	return 0;
 }
 

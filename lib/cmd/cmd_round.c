@@ -20,6 +20,7 @@
 #include "work/rules.h"
 #include "work/scratch.h"
 #include "work/session_open.h"
+#include "work/undo_words.h"
 
 static const char *const start_usage[] = {
 	"git ews round start --agent <name> [--team <name>] [--base <rev|round>] [--previous <round>]",
@@ -143,6 +144,7 @@ static int show_start(struct ews_cmd_ctx *ctx, const struct ews_round_start_resu
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("round_start");
 	const struct ews_state *state = &result->started.session.state;
 	EWS_CLEANUP(free) char *removed = result->removed ? ews_strfmt("ews/%s", result->removed) : NULL;
+	EWS_CLEANUP(free) char *undo = ews_undo_words(ctx->repo, NULL);
 	int rc;
 
 	if (!ctx->json) {
@@ -150,7 +152,7 @@ static int show_start(struct ews_cmd_ctx *ctx, const struct ews_round_start_resu
 		ews_cmd_note(ctx, "round ews/%s%s%s", result->round.id, result->round.is_branched ? ", branch " : "",
 			     result->round.is_branched ? result->round.branch : "");
 		if (removed)
-			ews_cmd_note(ctx, "%s went to trash; 'git ews undo' brings it back", removed);
+			ews_cmd_note(ctx, "%s went to trash; '%s' brings it back", removed, undo);
 		return 0;
 	}
 	rc = ews_render_round(object, ctx->repo, &result->round, true);
@@ -329,6 +331,7 @@ static int end_all(struct ews_cmd_ctx *ctx, struct ending *set, cJSON *object)
 {
 	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
 	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *undo = ews_undo_words(ctx->repo, NULL);
 	int rc;
 
 	rc = ews_rounds_read(&rounds, ctx->repo, set->who.team);
@@ -346,7 +349,7 @@ static int end_all(struct ews_cmd_ctx *ctx, struct ending *set, cJSON *object)
 	for (size_t i = 0; i < names.n && !ctx->json; i++)
 		ews_buf_addf(&ctx->out, "%s\n", names.items[i]);
 	if (names.n && !set->dry_run)
-		ews_cmd_note(ctx, "they went to trash; 'git ews undo' brings them back");
+		ews_cmd_note(ctx, "they went to trash; '%s' brings them back", undo);
 	return 0;
 }
 

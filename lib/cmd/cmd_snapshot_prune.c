@@ -15,6 +15,7 @@
 #include "cmd/progress.h"
 #include "cmd/prune_opts.h"
 #include "cmd/render_path.h"
+#include "work/undo_words.h"
 #include "work/verify.h"
 
 static const char *const verify_usage[] = {
@@ -236,6 +237,7 @@ int ews_cmd_snapshot_verify(struct ews_cmd_ctx *ctx, int argc, char **argv)
 static int drop_picked(struct ews_cmd_ctx *ctx, const struct ews_snapshot *const *picked, size_t n, bool dry_run)
 {
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("snapshot_drop");
+	EWS_CLEANUP(free) char *undo = ews_undo_words(ctx->repo, NULL);
 	cJSON *array = cJSON_AddArrayToObject(object, "dropped");
 	size_t i;
 	int rc;
@@ -254,7 +256,7 @@ static int drop_picked(struct ews_cmd_ctx *ctx, const struct ews_snapshot *const
 	if (ctx->json)
 		ews_cmd_json_show(ctx, object);
 	else if (n && !dry_run)
-		ews_cmd_note(ctx, "'git ews undo' brings %s back", n == 1 ? "it" : "them");
+		ews_cmd_note(ctx, "'%s' brings %s back", undo, n == 1 ? "it" : "them");
 	return 0;
 }
 

@@ -88,6 +88,7 @@ static const char *headline(const struct settings *set)
 static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const struct ews_undo_result *result)
 {
 	const struct ews_step *step = &result->step;
+	const char *owner = step->session;
 
 	ews_buf_addf(&ctx->out, "%s: %s of %s\n", headline(set), step->verb,
 		     *step->session ? step->session : "the project");
@@ -108,8 +109,10 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const
 	ews_render_put_talk(ctx, &result->put);
 	if (result->has_reverted)
 		ews_cmd_note(ctx, "'git ews undo %s' once more brings back what was in the project", step->session);
-	ews_cmd_note(ctx, "'git ews undo%s%s%s' takes that back", set->redo ? "" : " --redo",
-		     *step->session ? " " : "", step->session);
+	if (!*step->session && ews_session_is_chosen(ctx->repo))
+		owner = step->id;
+	ews_cmd_note(ctx, "'git ews undo%s%s%s' takes that back", set->redo ? "" : " --redo", *owner ? " " : "",
+		     owner);
 }
 
 /* It was refused because of one that is interrupted: which those are. */
@@ -145,11 +148,13 @@ static int undo(struct ews_undo_result *out, struct ews_cmd_ctx *ctx, const char
 	return rc;
 }
 
-/* Whose steps are meant, or which one; a session that is called like a step goes first. */
+/* Whose steps are meant (NULL: all), or which one; a session that is called like a step goes first. */
 static int choose(char **session, struct settings *set, struct ews_cmd_ctx *ctx, const char *word)
 {
 	int rc;
 
+	if (!word)
+		return ews_session_is_chosen(ctx->repo) ? ews_session_resolve(session, ctx->repo, NULL) : 0;
 	if (ews_retire_is_name(word)) {
 		*session = ews_strdup(word);
 		return 0;
@@ -183,8 +188,8 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (set.list && (set.redo || set.dry_run))
 		return ews_error(EWS_EUSAGE, "--list stands alone");
 	rc = ews_cmd_open_repo(ctx);
-	if (rc == 0 && args.words.n)
-		rc = choose(&session, &set, ctx, args.words.items[0]);
+	if (rc == 0)
+		rc = choose(&session, &set, ctx, args.words.n ? args.words.items[0] : NULL);
 	if (rc < 0)
 		return rc;
 	if (set.list)

@@ -12,6 +12,7 @@
 #include "cmd/render_diff.h"
 #include "cmd/render_path.h"
 #include "cmd/render_revert.h"
+#include "work/undo_words.h"
 
 /* The sentence for what was refused: the first paths by name. */
 static int set_error(const struct ews_apply_result *result)
@@ -141,20 +142,22 @@ static int show_text(struct ews_cmd_ctx *ctx, const struct ews_apply_result *res
 
 void ews_render_apply_way_back(struct ews_cmd_ctx *ctx, const struct ews_apply_result *result, bool check)
 {
+	EWS_CLEANUP(free) char *undo = ews_undo_words(ctx->repo, result->undo);
+
 	if (!check && !result->is_refused && result->merge.touched.n)
-		ews_cmd_note(ctx, "'git ews undo' takes it back");
+		ews_cmd_note(ctx, "'%s' takes it back", undo);
 }
 
 int ews_render_apply(struct ews_cmd_ctx *ctx, const struct ews_apply_result *result, bool check)
 {
+	EWS_CLEANUP(free) char *undo = ews_undo_words(ctx->repo, result->undo);
 	size_t i;
 	int rc;
 
 	for (i = 0; i < result->stale.n; i++)
 		ews_cmd_note(ctx, "stale: %s", result->stale.items[i]);
 	if (result->is_commit_unknown)
-		ews_cmd_warn(ctx,
-			     "which commit was made can't be told: 'git ews undo' leaves the branch where it is");
+		ews_cmd_warn(ctx, "which commit was made can't be told: '%s' leaves the branch where it is", undo);
 	if (result->is_refused)
 		return refuse(ctx, result);
 	rc = ctx->json ? show_json(ctx, result, check) : show_text(ctx, result, check);

@@ -380,7 +380,7 @@ static void add_hints(struct ews_buf *out, const struct ews_session_view *views,
 	} else {
 		add_hint(out, width, "(use \"cd $(git ews path%s)\" to work in it)", name);
 	}
-	add_hint(out, width, "(use \"git ews end%s\" to end it; \"git ews undo\" brings it back)", name);
+	add_hint(out, width, "(use \"git ews end%s\" to end it; \"git ews undo%s\" brings it back)", name, name);
 }
 
 void ews_render_status(struct ews_buf *out, const struct ews_session_view *views, size_t n,

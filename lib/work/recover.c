@@ -418,8 +418,8 @@ static int discard(const struct ews_recovery *recovery, struct ews_session *sess
 		ews_strv_addf(recovery->done, "session '%s': its work tree is %s; its snapshots are kept",
 			      session->state.id, ews_session_lost_word(session));
 	if (rc == 0)
-		ews_strv_addf(recovery->done, "session '%s': ended; 'git ews undo' brings it back",
-			      session->state.id);
+		ews_strv_addf(recovery->done, "session '%s': ended; 'git ews undo %s' brings it back",
+			      session->state.id, session->state.id);
 	return rc;
 }
 

@@ -78,7 +78,8 @@ static int end_unused(struct ews_strv *done, struct ews_session *session)
 	int rc = ews_end(&result, session, &(struct ews_end_opts){ .force = true });
 
 	if (rc == 0 && !ews_end_is_blocked(&result))
-		ews_strv_addf(done, "session '%s': ended; 'git ews undo' brings it back", session->state.id);
+		ews_strv_addf(done, "session '%s': ended; 'git ews undo %s' brings it back", session->state.id,
+			      session->state.id);
 	return rc;
 }
 

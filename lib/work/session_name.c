@@ -242,11 +242,16 @@ static int has_in_place(struct ews_repo *repo)
 	return rc;
 }
 
-int ews_session_is_implied(struct ews_repo *repo)
+bool ews_session_is_chosen(const struct ews_repo *repo)
 {
 	const char *env = getenv("EWS_SESSION");
 
-	return repo->here || repo->trash_here || (env && *env) ? 1 : has_in_place(repo);
+	return repo->here || repo->trash_here || (env && *env);
+}
+
+int ews_session_is_implied(struct ews_repo *repo)
+{
+	return ews_session_is_chosen(repo) ? 1 : has_in_place(repo);
 }
 
 /* Who stands in what a step put into trash is still with the session that the step was of. */

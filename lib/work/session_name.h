@@ -18,6 +18,9 @@ int ews_session_check_id(const char *id);
 /* The full id that `name` means, without opening it. The caller frees it. */
 int ews_session_resolve(char **out, struct ews_repo *repo, const char *name);
 
+/* Does the current directory, in a workspace or in trash, or $EWS_SESSION say which session is meant? In the project nothing does. */
+bool ews_session_is_chosen(const struct ews_repo *repo);
+
 /*
  * Is a session named, by the current directory or by $EWS_SESSION, or works one here itself? (`snapshot` without one works on the
  * project.) Returns 1 or 0; fails where that can't be told just now.

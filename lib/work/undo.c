@@ -192,14 +192,32 @@ static char *find_elsewhere(const struct ews_steps *steps, const struct ews_repo
 	return NULL;
 }
 
+/* The session has none, and others, or the project, have: whose the next of all is, and how that one is meant. */
+static int fail_others(const struct ews_step *next, const char *session, bool redo)
+{
+	const char *option = redo ? "--redo " : "";
+	const char *which = redo ? "the last that was undone" : "the newest step";
+
+	ews_error(EWS_ENOTFOUND, "session '%s' has nothing to %s", session, redo ? "redo" : "undo");
+	if (*next->session)
+		ews_error_hint("%s is of session '%s': 'git ews undo %s%s'", which, next->session, option,
+			       next->session);
+	else
+		ews_error_hint("%s is of the project: 'git ews undo %s%s'", which, option, next->id);
+	return EWS_ENOTFOUND;
+}
+
 /* Nothing is left to turn; when that is because of its age, it is said. */
-static int fail_nothing(const struct ews_steps *steps, const struct ews_repo *repo, const char *session, bool redo)
+static int fail_nothing(struct ews_steps *steps, const struct ews_repo *repo, const char *session, bool redo)
 {
 	EWS_CLEANUP(free) char *elsewhere = find_elsewhere(steps, repo, session, redo);
+	const struct ews_step *next = elsewhere || !session || !*session ? NULL : choose(steps, repo, NULL, redo);
 
 	for (size_t i = 0; i < steps->n; i++)
 		if (steps->items[i].state == EWS_STEP_EXPIRED && is_within_reach(&steps->items[i], repo, session))
 			return fail_expired(&steps->items[i], redo);
+	if (next)
+		return fail_others(next, session, redo);
 	ews_error(EWS_ENOTFOUND, "there is nothing to %s", redo ? "redo" : "undo");
 	if (elsewhere)
 		ews_error_hint("there is in another work tree: change to '%s'", elsewhere);
@@ -412,7 +430,7 @@ static int open_session(struct ews_session *out, struct ews_repo *repo, struct e
 static int refuse_ended(const struct ews_step *step)
 {
 	ews_error(EWS_ENOTFOUND, "session '%s' has ended", step->session);
-	ews_error_hint("undo the end first: 'git ews undo'");
+	ews_error_hint("undo the end first: 'git ews undo %s'", step->session);
 	return EWS_ENOTFOUND;
 }
 
