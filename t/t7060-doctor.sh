@@ -137,6 +137,12 @@ test_expect_success 'P4: a registration of no session stays while it alone names
 	test_path_is_dir "${g:?}/sub/modules/sub/objects" && test_grep ! -e "--fix: " out
 '
 
+test_expect_success 'P4: a worktree inside of the workspace of a session that has ended keeps its registration while undo can bring it back' '
+	test_repo nest && start_ws nest s && git -C "$ws" worktree add -q --detach inner && git -C nest ews end s && git -C nest ews doctor --fix >out && test_grep ! inner out && test_path_is_dir nest/.git/worktrees/inner && git -C nest ews undo s && git -C "${ws:?}/inner" status --porcelain >out && test_must_be_empty out &&
+	git -C nest ews end s && start_ws nest s && git -C nest ews end s && git -C nest ews doctor --fix >out && test_grep ! inner out && test_path_is_dir nest/.git/worktrees/inner &&
+	git -C nest ews clean --now >out && git -C nest ews doctor --fix >out 2>err && found fixed registrations "/inner. is of no session" && test_path_is_missing nest/.git/worktrees/inner && rm -r nest
+'
+
 test_expect_success 'P4: nor does recover take the submodules of one that has ended, and whose records are lost' '
 	mkdir -p lone/.git/ews && mv "${g:?}/sub" "${g:?}/notes" lone/.git/ews && git -C lone ews start -q other && git -C lone ews recover --all && test_path_is_dir lone/.git/ews/sub/modules/sub/objects && test_path_is_missing lone/.git/ews/notes &&
 	git -C lone ews end other && rm -r outer lone

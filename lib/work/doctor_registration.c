@@ -27,6 +27,8 @@
 #include "store/linked.h"
 #include "store/lock.h"
 #include "store/state.h"
+#include "store/step.h"
+#include "work/retire.h"
 
 #define REGISTRATIONS "registrations"
 #define ENTRIES "worktrees"
@@ -139,6 +141,53 @@ static char *find_recorder(const struct ews_patient *patient, const struct entry
 		project = ews_steal(&dir);
 	ews_error_clear();
 	return project;
+}
+
+/* Is what the step of the session `id` moved to trash still there, for undo, or redo, to bring it back? */
+static bool has_in_trash(const struct ews_step *step, const char *id)
+{
+	EWS_CLEANUP(free) char *owner = ews_retire_id(step->session);
+	bool is_end = !strcmp(step->verb, "end");
+
+	return !strcmp(owner, id) && step->state != EWS_STEP_EXPIRED && !step->is_emptied &&
+	       (is_end ? step->state != EWS_STEP_UNDONE : step->moved.n > 0);
+}
+
+/*
+ * Is it the worktree that somebody made inside of a session's workspace, and may it come back with that out of trash? What can't be
+ * read may hold it.
+ */
+static bool can_come_back(const struct ews_patient *patient, const struct entry *entry)
+{
+	EWS_CLEANUP(free) char *working = working_dir(patient);
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *workspace = NULL;
+	EWS_CLEANUP(free) char *dir = NULL;
+	EWS_CLEANUP(free) char *id = NULL;
+	EWS_CLEANUP(fd) int fd = -1;
+	bool can;
+	int rc = EWS_ENOTFOUND;
+
+	if (*entry->workspace)
+		rc = ews_home_find_workspace(&dir, &id, patient->home, entry->workspace);
+	if (rc < 0) {
+		ews_error_clear();
+		return rc != EWS_ENOTFOUND;
+	}
+	workspace = ews_strfmt("%s/%s/qe/%s", working, ews_path_base(dir), id);
+	if (!strcmp(entry->workspace, workspace))
+		return false;
+	fd = ews_dir_open(dir);
+	rc = fd < 0 ? fd : ews_step_list(&ids, fd);
+	can = rc < 0 && rc != EWS_ENOTFOUND;
+	for (size_t i = 0; i < ids.n && !can; i++) {
+		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+
+		rc = ews_step_look(&step, NULL, fd, ids.items[i]);
+		can = rc < 0 || (rc > 0 && has_in_trash(&step, id));
+	}
+	ews_error_clear();
+	return can;
 }
 
 /* ---- what would be lost ---- */
@@ -272,7 +321,7 @@ static bool can_go(const struct ews_patient *patient, const struct entry *entry)
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(patient->repo->common_fd, rel);
 	EWS_CLEANUP(free) char *working = working_dir(patient);
 	EWS_CLEANUP(free) char *original = find_original(patient, entry);
-	bool can = fd >= 0 && !has_more(fd) &&
+	bool can = fd >= 0 && !has_more(fd) && !can_come_back(patient, entry) &&
 		   (!*entry->workspace || original || access(entry->workspace, F_OK) < 0) &&
 		   (!*entry->workspace || ews_path_is_inside(entry->workspace, working)) &&
 		   is_kept(patient, fd, git_dir);
@@ -352,8 +401,8 @@ static void find_orphan(struct ews_checkup *out, const struct ews_patient *patie
 	EWS_CLEANUP(free) char *shown = ews_shell_shown(is_there ? entry->workspace : path);
 	struct ews_check *check;
 
-	/* Another home knows of it. */
-	if (is_there && !is_at_home)
+	/* Another home knows of it; or undo brings back what it is of. */
+	if (is_there ? !is_at_home : can_come_back(patient, entry))
 		return;
 	check = ews_checkup_find(out, REGISTRATIONS, is_there ? EWS_CHECK_WARNING : EWS_CHECK_PROBLEM,
 				 "'%s/" ENTRIES "/%s' %s%s%s", dir, entry->id,
