@@ -110,6 +110,17 @@ test_expect_success 'P2: what was ignored at the base stays, whatever the rules 
 	files_alone "$ws" | grep -v "^prog\|^.gitignore" >got && grep -v "^prog\|^.gitignore" base >want && test_cmp want got && git -C "$ws" status --porcelain >out && test_must_be_empty out
 '
 
+test_expect_success 'P7, P8: what came along is no change when its rule goes: neither in the patch nor in a snapshot; what was written since is named' '
+	git init -q gone && (cd gone && echo a >a && git add a && git commit -qm one && printf "nm/\n.env\n" >.gitignore && git add .gitignore && git commit -qm two && mkdir -p nm/deep && git init -q nm/repo && echo secret | tee .env nm/x.js nm/deep/y.js >nm/repo/z) &&
+	start_ws gone gone && git -C "${ws:?}" reset -q --hard HEAD~1 && git -C gone ews diff --name-status gone >out 2>err && printf "D\t.gitignore\n" >want && test_cmp want out && test_must_be_empty err && git -C gone ews diff gone >patch && git -C gone apply --check ../patch &&
+	git -C gone ews status --json gone >out && test_json out ".sessions[0].changes.total_changes" 1 && id=$(git -C gone ews snapshot create gone) && git -C gone ls-tree -r --name-only "refs/ews/snapshots/$id" >out && echo a | test_cmp - out && git -C gone ews snapshot show --coverage "$id" >out && printf "present\t%s\n" .env nm | test_cmp - out &&
+	git -C gone ews revert gone >out 2>err && test_grep "Changes: 1 file" err && test_grep "Status: Verified" out && test_grep ! "not looked at" err && git -C gone ews undo gone && test_path_is_file "${ws:?}/nm/repo/z" &&
+	echo written >"${ws:?}/.env" && echo came >"${ws:?}/nm/new" && rm "${ws:?}/nm/x.js" && git -C gone ews diff --name-status gone >out 2>err && printf "D\t.gitignore\nA\tnm/new\n" >want && test_cmp want out && echo "warning: not in the patch: .env (ignored-written)" | test_cmp - err &&
+	git -C gone ews revert gone >out 2>err && test_grep "Status: Verified" out && grep "not looked at" err | sort >got && printf "warning: not looked at: %s\n" ".env (ignored, changed)" "nm/x.js (ignored, gone)" | test_cmp - got && test_path_is_missing "${ws:?}/nm/new" && echo written | test_cmp - "${ws:?}/.env" && git -C gone ews undo gone &&
+	git -C gone ews apply --check gone 2>err && test_grep "left out: .env (ignored-written)" err && git -C gone ews end --branch done gone 2>err && test_grep "in trash: .env (ignored-written)" err && git -C gone ls-tree -r --name-only done >got && printf "%s\n" a nm/new | test_cmp - got && git -C gone apply --check .superqode/qe-artifacts/patches/gone.patch &&
+	git -C gone ews undo gone && git -C "${ws:?}" add nm/deep && git -C gone ews diff --name-only gone >out 2>err && printf "%s\n" .gitignore nm/deep/y.js nm/new | test_cmp - out
+'
+
 test_expect_success 'restore of a snapshot leaves products, and make is not fooled' '
 	start_ws r snap && (cd "${ws:?}" && echo 1 >top.log) && id=$(git -C r ews snapshot create snap) && (cd "${ws:?}" && sed s/3/4/ src/more.c >n && cat n >src/more.c && rm n && make -s && echo 2 >top.log) &&
 	git -C r ews revert --to "$id" snap >out && test_grep "Status: Verified" out && echo 2 >want && test_cmp want "${ws:?}/top.log" && test_must_fail make -q -C "$ws" && make -s -C "$ws" && (cd "${ws:?}" && ./prog)

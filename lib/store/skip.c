@@ -27,6 +27,7 @@ static const char *const skip_words[] = {
 	[EWS_SKIP_MOUNTED] = "mounted",
 	[EWS_SKIP_REPOSITORY_MOVED] = "repository-moved",
 	[EWS_SKIP_HOLLOW] = "no-repository",
+	[EWS_SKIP_WRITTEN] = "ignored-written",
 };
 
 #define N_SKIP_WORDS (sizeof(skip_words) / sizeof(*skip_words))
@@ -106,6 +107,8 @@ const char *ews_skip_why(enum ews_skip_reason reason)
 		return "a rule for ignored files matches it";
 	case EWS_SKIP_PRESENT:
 		return "it is ignored and came along: only that it is there was looked at";
+	case EWS_SKIP_WRITTEN:
+		return "it came along as an ignored file, and was written since";
 	case EWS_SKIP_EXCLUDED:
 		return "qe.workspace.exclude names it";
 	case EWS_SKIP_UNKEPT:
@@ -140,6 +143,11 @@ bool ews_skip_is_by_rule(enum ews_skip_reason reason)
 {
 	return reason == EWS_SKIP_IGNORED || reason == EWS_SKIP_EXCLUDED || reason == EWS_SKIP_OWN ||
 	       reason == EWS_SKIP_PRESENT;
+}
+
+bool ews_skip_is_present(enum ews_skip_reason reason)
+{
+	return reason == EWS_SKIP_PRESENT || reason == EWS_SKIP_WRITTEN;
 }
 
 bool ews_skip_is_repository(enum ews_skip_reason reason)

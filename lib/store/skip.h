@@ -32,6 +32,7 @@ enum ews_skip_reason {
 	EWS_SKIP_MOUNTED, /* something else is mounted there */
 	EWS_SKIP_REPOSITORY_MOVED, /* a submodule's content, which is at another commit than the base has */
 	EWS_SKIP_HOLLOW, /* a ".git" that is no git directory: what it stands beside is looked at */
+	EWS_SKIP_WRITTEN, /* it came along like what is present, no rule ignores it any more, and it was written since */
 };
 
 /* What is said of a repository that is none any more, beside files that are looked at; nothing was left out there. */
@@ -69,6 +70,8 @@ const char *ews_skip_why(enum ews_skip_reason reason);
 enum ews_skip_reason ews_skip_from_word(const char *word);
 /* Is that by a rule: ignored, excluded, our own, or one of which no more than the name was wanted? Then there is nothing to say. */
 bool ews_skip_is_by_rule(enum ews_skip_reason reason);
+/* Did it come along into a workspace as an ignored file, of which no more is known than that it is there? */
+bool ews_skip_is_present(enum ews_skip_reason reason);
 /* Is it the content of a repository of its own, wherever that stands? */
 bool ews_skip_is_repository(enum ews_skip_reason reason);
 /* Is it the git directory of one whose files are looked at, as in place? That of the directory itself is none. */

@@ -38,7 +38,7 @@ static struct ews_content steal_content(struct ews_content *from)
 static void settle_skips(struct ews_skips *skips)
 {
 	for (size_t i = 0; i < skips->n; i++)
-		if (skips->items[i].reason == EWS_SKIP_PRESENT)
+		if (ews_skip_is_present(skips->items[i].reason))
 			skips->items[i].reason = EWS_SKIP_IGNORED;
 }
 

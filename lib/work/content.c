@@ -90,7 +90,7 @@ static int refuse_unseen(const struct ews_content *now, const struct ews_content
 {
 	const struct ews_skip *skip = ews_skips_covering(&now->scan.skips, path);
 
-	if (!skip || !strcmp(skip->path, path) || skip->reason == EWS_SKIP_PRESENT ||
+	if (!skip || !strcmp(skip->path, path) || ews_skip_is_present(skip->reason) ||
 	    ews_entries_has_below(&now->scan.entries, path) || ews_entries_has_below(&then->scan.entries, path))
 		return 0;
 	ews_error(EWS_EUNSUPPORTED, "'%s' lies in '%s', which is left out as a whole: %s", path, skip->path,

@@ -268,8 +268,8 @@ static void name_expired(struct ews_strv *expired, const struct ews_session *ses
 
 		if (skip->reason != EWS_SKIP_OWN)
 			ews_path_line_add(expired, skip->path,
-					  ews_skip_word(skip->reason == EWS_SKIP_PRESENT ? EWS_SKIP_IGNORED
-											 : skip->reason));
+					  ews_skip_word(ews_skip_is_present(skip->reason) ? EWS_SKIP_IGNORED
+											  : skip->reason));
 	}
 	if (session->method->owns_objects && !session->repo->is_plain)
 		ews_strv_add(expired, ".git\tbranches and reflogs of its own; its commits are kept");

@@ -579,6 +579,125 @@ int ews_ignored_read(struct ews_entries *out, const struct ews_session *session)
 	return rc < 0 ? ews_error(EWS_EDAMAGED, "the list of ignored files that came along is lost") : 0;
 }
 
+static bool is_as_it_was(const struct ews_entry *then, const struct ews_entry *now)
+{
+	if (then->type != now->type)
+		return false;
+	return is_dir(then) || (then->size == now->size && then->mode == now->mode && then->ino == now->ino &&
+				then->mtime_s == now->mtime_s && then->mtime_ns == now->mtime_ns &&
+				then->ctime_s == now->ctime_s && then->ctime_ns == now->ctime_ns);
+}
+
+/* What came along, as far as that is known, and who else knows a path. */
+struct coming_along {
+	const struct ews_entries *kept;
+	bool is_lost; /* the list of it: what the base has as present is that, with all that is in it */
+	const struct ews_content *base;
+	const struct ews_index *index;
+};
+
+/* Did what stands there come along, and nobody said since that it is of the work? */
+static bool came_along(const struct coming_along *along, const struct ews_entry *entry)
+{
+	const struct ews_entry *then = ews_entries_find(along->kept, entry->path);
+	const struct ews_skip *skip = along->is_lost ? ews_skips_covering(&along->base->scan.skips, entry->path)
+						     : NULL;
+	bool is_same_kind = then && ews_entry_is_dir(then) == ews_entry_is_dir(entry);
+
+	return (is_same_kind || (skip && skip->reason == EWS_SKIP_PRESENT)) &&
+	       !ews_entries_find(&along->base->scan.entries, entry->path) &&
+	       !ews_index_find(along->index, entry->path);
+}
+
+/* Is something there that the base has as present? With the rules of the start nobody would see it. */
+static bool sees_present(const struct ews_entries *list, const struct ews_skips *base)
+{
+	for (size_t i = 0; i < base->n; i++)
+		if (base->items[i].reason == EWS_SKIP_PRESENT && ews_entries_has_below(list, base->items[i].path))
+			return true;
+	return false;
+}
+
+/* Take out of the entries what came along, sorted as it was; a directory where nothing of it stays. */
+static void split_kept(struct ews_entries *out, struct ews_entries *list, const struct coming_along *along)
+{
+	size_t at = list->n;
+
+	/* From the end, since a directory stands before what it holds. */
+	for (size_t i = list->n; i-- > 0;) {
+		const struct ews_entry *entry = &list->items[i];
+		bool holds = at < list->n && ews_path_is_inside(list->items[at].path, entry->path);
+
+		if (came_along(along, entry) && !(ews_entry_is_dir(entry) && holds))
+			ews_entries_add_copy(out, entry);
+		else
+			list->items[--at] = *entry;
+	}
+	if (at)
+		memmove(list->items, list->items + at, (list->n - at) * sizeof(*list->items));
+	list->n -= at;
+	ews_entries_sort(out);
+}
+
+/* A repository that came along is, like all of that, no more than there. */
+static void forget_repositories(struct ews_skips *skips, const struct ews_entries *left)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < skips->n; i++)
+		if (!ews_skip_is_repository(skips->items[i].reason) || !ews_entries_find(left, skips->items[i].path))
+			skips->items[kept++] = skips->items[i];
+	skips->n = kept;
+}
+
+/* Each becomes a skip, in one with its directory where nothing else is to be said of that. */
+static void leave_out(struct ews_skips *skips, const struct ews_entries *left, const struct coming_along *along)
+{
+	EWS_CLEANUP(skips) struct ews_skips names = EWS_SKIPS_INIT;
+	const char *whole = NULL;
+
+	for (size_t i = 0; i < left->n; i++) {
+		const struct ews_entry *entry = &left->items[i];
+		const struct ews_entry *then = ews_entries_find(along->kept, entry->path);
+
+		if (then && !ews_entry_is_dir(entry) && !is_as_it_was(then, entry))
+			ews_skips_add(skips, entry->path, EWS_SKIP_WRITTEN, entry->size);
+	}
+	ews_skips_sort(skips);
+	for (size_t i = 0; i < left->n; i++) {
+		const char *path = left->items[i].path;
+
+		if ((whole && ews_path_is_inside(path, whole)) || ews_skips_touch(skips, path))
+			continue;
+		whole = path;
+		ews_skips_add(&names, path, EWS_SKIP_PRESENT, left->items[i].size);
+	}
+	ews_skips_add_all(skips, &names);
+	ews_skips_sort(skips);
+}
+
+int ews_ignored_leave_out(struct ews_scan *scan, const struct ews_session *session, const struct ews_content *base,
+			  const struct ews_index *index)
+{
+	EWS_CLEANUP(entries) struct ews_entries kept = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(entries) struct ews_entries left = EWS_ENTRIES_INIT;
+	struct coming_along along = { .kept = &kept, .base = base, .index = index };
+	int rc;
+
+	if (!sees_present(&scan->entries, &base->scan.skips))
+		return 0;
+	rc = ews_ignored_read(&kept, session);
+	along.is_lost = rc == EWS_EDAMAGED || rc == EWS_EUNSUPPORTED;
+	if (rc < 0 && !along.is_lost)
+		return rc;
+	ews_error_clear();
+	split_kept(&left, &scan->entries, &along);
+	forget_repositories(&scan->skips, &left);
+	leave_out(&scan->skips, &left, &along);
+	ews_scan_count(scan);
+	return 0;
+}
+
 /* The directory of git's that `path` lies in, as the length of its path; 0: in none. */
 static size_t git_dir_len(const char *path)
 {
@@ -631,15 +750,6 @@ static void find_newer(struct ews_ignored_changes *out, const struct ews_entries
 	}
 }
 
-static bool is_as_it_was(const struct ews_entry *then, const struct ews_entry *now)
-{
-	if (then->type != now->type)
-		return false;
-	return is_dir(then) || (then->size == now->size && then->mode == now->mode && then->ino == now->ino &&
-				then->mtime_s == now->mtime_s && then->mtime_ns == now->mtime_ns &&
-				then->ctime_s == now->ctime_s && then->ctime_ns == now->ctime_ns);
-}
-
 static void find_lost(struct ews_ignored_changes *out, const struct ews_entries *kept, const struct ews_scan *now,
 		      const struct ews_scan *seen)
 {
@@ -661,7 +771,7 @@ static void find_lost(struct ews_ignored_changes *out, const struct ews_entries 
 		skip = ews_skips_covering(&seen->skips, then->path);
 		if (!skip)
 			skip = ews_skips_covering(&now->skips, then->path);
-		if (!skip || skip->reason == EWS_SKIP_IGNORED)
+		if (!skip || skip->reason == EWS_SKIP_IGNORED || ews_skip_is_present(skip->reason))
 			ews_strv_add(&out->gone, then->path);
 	}
 }
@@ -701,7 +811,9 @@ int ews_ignored_compare(struct ews_ignored_changes *out, const struct ews_entrie
 		return rc;
 	scan.exclude = exclude;
 	for (size_t i = 0; i < now->skips.n; i++)
-		if (now->skips.items[i].reason == EWS_SKIP_IGNORED && holds(kept, now->skips.items[i].path))
+		if ((now->skips.items[i].reason == EWS_SKIP_IGNORED ||
+		     ews_skip_is_present(now->skips.items[i].reason)) &&
+		    holds(kept, now->skips.items[i].path))
 			ews_skips_add(&tops, now->skips.items[i].path, EWS_SKIP_IGNORED, 0);
 	for (size_t i = 0; i < tops.n; i++)
 		ews_strv_add(&only, tops.items[i].path);

@@ -57,6 +57,15 @@ void ews_ignored_drop(struct ews_ignored *ignored, struct ews_content *twin, con
 int ews_ignored_write(int session_fd, const struct ews_ignored *ignored);
 int ews_ignored_read(struct ews_entries *out, const struct ews_session *session);
 
+/*
+ * Take out of `scan` what stands in `session`'s workspace and came along, though no rule ignores it any more, where neither `base` nor
+ * git's `index` has it: as at the start no more is known of it than that it is there. It is "present", or "ignored-written" where
+ * it was written since. When the list is lost what `base` says to be "present" came along, with all that is in it. Fails like
+ * ews_ignored_read() where the list can't be read just now.
+ */
+int ews_ignored_leave_out(struct ews_scan *scan, const struct ews_session *session, const struct ews_content *base,
+			  const struct ews_index *index);
+
 /* What became of what came along. */
 struct ews_ignored_changes {
 	struct ews_strv newer; /* paths that came since; of a directory that did, that alone */

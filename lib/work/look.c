@@ -21,6 +21,7 @@
 #include "base/path.h"
 #include "base/pool.h"
 #include "store/made.h"
+#include "work/ignored.h"
 #include "work/look_known.h"
 #include "work/rules.h"
 #include "work/session_place.h"
@@ -103,12 +104,20 @@ static int open_root(struct ews_repo *repo, struct ews_session *session)
 	return ews_dir_open(repo->project);
 }
 
+static bool is_with_ignored(const struct ews_look *look)
+{
+	return look->opts->with_ignored || (look->session && look->session->method->is_project);
+}
+
 /*
  * Scan and read. While somebody renames or removes things, what was listed may be gone when it is
  * looked at, and stand elsewhere unseen: then all is looked at again, and in the end named.
  */
-static int scan_and_fill(struct ews_scan *scan, struct ews_scan_opts *scan_opts, struct ews_scan_fill_opts *fill_opts)
+static int scan_and_fill(struct ews_scan *scan, struct ews_scan_opts *scan_opts,
+			 struct ews_scan_fill_opts *fill_opts, const struct ews_look *look)
 {
+	/* Before it is read: what came along is nobody's to keep. */
+	bool leaves_out = look->session && !is_with_ignored(look) && look->opts->known;
 	int rc = 0;
 
 	for (int left = LOOKS - 1; left >= 0 && rc == 0; left--) {
@@ -116,17 +125,14 @@ static int scan_and_fill(struct ews_scan *scan, struct ews_scan_opts *scan_opts,
 		*scan = (struct ews_scan)EWS_SCAN_INIT;
 		scan_opts->name_vanished = fill_opts->name_vanished = left == 0;
 		rc = ews_scan(scan, scan_opts);
+		if (rc == 0 && leaves_out)
+			rc = ews_ignored_leave_out(scan, look->session, look->opts->known, scan_opts->index);
 		if (rc == 0)
 			rc = ews_scan_fill(scan, fill_opts);
 		if (!scan->n_vanished)
 			break;
 	}
 	return rc;
-}
-
-static bool is_with_ignored(const struct ews_look *look)
-{
-	return look->opts->with_ignored || (look->session && look->session->method->is_project);
 }
 
 static int read_look(struct ews_look *look)
@@ -277,7 +283,7 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 	if (opts->put)
 		content->is_whole = find_made(&content->scan, opts, &scan_opts) && content->is_whole;
 	else
-		rc = scan_and_fill(&content->scan, &scan_opts, &fill_opts);
+		rc = scan_and_fill(&content->scan, &scan_opts, &fill_opts, look);
 	content->is_whole = content->is_whole && rc == 0 && !opts->only && ews_recheck_is_possible(&content->scan);
 	ews_scan_close(&content->scan);
 	if (rc < 0)

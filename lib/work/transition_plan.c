@@ -48,11 +48,11 @@ static bool was_left_out(const struct ews_transition_work *work, const struct ew
 	if (is_base_target(work) && ews_skip_is_gits(skip->reason))
 		return then && ews_skip_is_gits(then->reason) && !strcmp(then->path, skip->path);
 	if (is_base_target(work))
-		return then && then->reason == EWS_SKIP_PRESENT && !work->kept.n;
-	if (then && then->reason == EWS_SKIP_PRESENT && work->kept.n)
+		return then && ews_skip_is_present(then->reason) && !work->kept.n;
+	if (then && ews_skip_is_present(then->reason) && work->kept.n)
 		return false;
 	/* What could not be kept, a socket say, is ignored where nobody asks for what is ignored. */
-	if (then && skip->reason == EWS_SKIP_IGNORED && then->reason != EWS_SKIP_PRESENT &&
+	if (then && skip->reason == EWS_SKIP_IGNORED && !ews_skip_is_present(then->reason) &&
 	    !strcmp(then->path, skip->path))
 		return true;
 	if (then && ews_skip_is_gits(then->reason) && ews_skip_is_gits(skip->reason))
@@ -112,7 +112,7 @@ static bool goes_away(const struct ews_transition_work *work, const struct ews_s
 	/* What nobody shall look at stays, and what came along at the start, but where the target's own has to be. */
 	if (skip->reason == EWS_SKIP_EXCLUDED)
 		return blocks_target(work, skip);
-	if (skip->reason == EWS_SKIP_PRESENT)
+	if (ews_skip_is_present(skip->reason))
 		return blocks_target(work, skip) || is_back_since(work, skip->path);
 	return work->session ? !was_left_out(work, skip) : blocks_target(work, skip);
 }
@@ -129,7 +129,7 @@ bool ews_transition_was_not_seen(const struct ews_transition_work *work, const s
 {
 	const struct ews_skip *then = ews_skips_covering(&work->target.scan.skips, entry->path);
 
-	if (is_base_target(work) || (then && then->reason == EWS_SKIP_PRESENT && work->kept.n))
+	if (is_base_target(work) || (then && ews_skip_is_present(then->reason) && work->kept.n))
 		return came_along(work, entry);
 	return then;
 }
@@ -372,7 +372,7 @@ static void name_unknown(struct ews_transition_result *out, struct ews_transitio
 
 	work->is_fresh = true;
 	for (size_t i = 0; i < skips->n; i++)
-		if (skips->items[i].reason == EWS_SKIP_PRESENT)
+		if (ews_skip_is_present(skips->items[i].reason))
 			ews_strv_add(&present, skips->items[i].path);
 	name_ignored(out, work, &present, work->lacks_kept);
 }
