@@ -115,7 +115,7 @@ test_expect_success 'P8: a look that is remembered does not outlive that a .git 
 test_expect_success 'P2, P3: of a repository that was there alone, and is gone, restore says so, and leaves the files that it never held' '
 	test_repo only && start_ws only o && for how in gone hollow; do
 		git init -q "${ws:?}/nest" && echo inner >"${ws:?}/nest/f" && git -C "${ws:?}/nest" add f && git -C "${ws:?}/nest" commit -qm inner && id=$(git -C only ews snapshot create o) && echo later >"${ws:?}/nest/f" && rm -rf "${ws:?}/nest/.git" && { test $how = gone || mkdir "${ws:?}/nest/.git"; } && echo x >>"${ws:?}/run.sh" &&
-		test_expect_code 1 git -C only ews snapshot restore "$id" o >out 2>err && test_grep "Differs: nest (is no repository any more, and what is in it stays)" out && test_grep "Status: Not verified" out && test_grep "not looked at: nest (repository)" err && echo later | test_cmp - "${ws:?}/nest/f" && test_cmp only/run.sh "${ws:?}/run.sh" && git -C only ews undo o && echo later | test_cmp - "${ws:?}/nest/f" && rm -r "${ws:?}/nest" && git -C only ews revert o || return 1
+		test_expect_code 1 git -C only ews snapshot restore "$id" o >out 2>err && test_grep "Differs: nest (is no repository any more, and what is in it stays)" out && test_grep "Status: Not verified" out && test_grep "not looked at: nest (repository-gone)" err && echo later | test_cmp - "${ws:?}/nest/f" && test_cmp only/run.sh "${ws:?}/run.sh" && git -C only ews undo o && echo later | test_cmp - "${ws:?}/nest/f" && rm -r "${ws:?}/nest" && git -C only ews revert o || return 1
 	done && git -C only ews end o
 '
 
@@ -218,6 +218,15 @@ test_expect_success 'P3, P8: in place one that is gone is named: its files come 
 		*) test_grep "not in the patch: sub/inner/.git (repository-gone)" err && for f in err plain; do test_grep ": sub/.git (repository-gone)" $f && ! test_grep "own.*gone" $f || return 1; done && test_path_is_file g/sub/inner/f ;;
 		esac && git -C g ews end >out 2>err && test_grep "Kept: nothing, for no file differed" out && rm -rf g/sub && git -C g checkout -qf . && git -C g submodule --quiet update --init --recursive sub || return 1
 	done
+'
+
+test_expect_success 'P3, P8: a submodule that the agent emptied is named by every verb, and so is what fills it' '
+	super_project e && rm -rf e/sub/inner/.git && git -C e/sub submodule --quiet deinit -f --all && git -C e/sub reset -q --hard && for method in worktree snapshot; do for how in rm git-rm deinit checkout; do
+		start_ws e --method $method e && case $how in rm) rm -rf "${ws:?}/sub" ;; git-rm) git -C "$ws" rm -qrf sub ;; deinit) git -C "$ws" submodule --quiet deinit -f sub ;; checkout) git -C "$ws" rm -qrf sub && git -C "$ws" commit -qm without ;; esac &&
+		test_expect_code 1 git -C e ews diff --exit-code e >out 2>err && test_grep "^warning: not in the patch: sub (repository-gone)$" err && test_grep ! "bare" err && git -C e ews revert e >out 2>err && test_grep "Status: Verified" out && test_grep "^warning: not looked at: sub (repository-gone)$" err &&
+		test_expect_code 1 git -C e ews diff --exit-code e >out 2>err && test_must_be_empty out && test_grep "sub (repository-gone)" err && git -C e ews status e >out && test_grep "none that a patch can hold" out && git -C e ews revert e 2>err && sed -n "s/^note: a submodule is empty now; this fills it: git/git -c protocol.file.allow=always/p" err >fill && test_line_count = 1 fill &&
+		sh fill >fill.out 2>&1 && test_path_is_file "${ws:?}/sub/src/main.c" && git -C e ews diff --exit-code e 2>err && test_must_be_empty err && git -C e ews revert e 2>err && test_grep ! gone err && git -C e ews end e || { echo >&2 "$method $how"; return 1; }
+	done; done
 '
 
 test_expect_success 'P8: in place end --branch has the commits of submodules as git add would, and names those that it has not' '

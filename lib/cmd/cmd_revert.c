@@ -44,6 +44,7 @@ static int show(struct ews_cmd_ctx *ctx, const struct ews_session *session, cons
 		ews_render_put_text(&ctx->out, &result->put, "Revert", ews_pager_color(ctx, "status"));
 		ews_render_put_talk(ctx, &result->put);
 		ews_render_moved_talk(ctx, session->state.workspace, &result->put);
+		ews_render_emptied_talk(ctx, session->state.workspace, &result->put);
 		ews_render_ref_commands_talk(ctx, &result->ref_commands);
 		if (result->undo)
 			ews_cmd_note(ctx, "'git ews undo %s' brings back what was there", session->state.id);

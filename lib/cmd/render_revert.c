@@ -14,6 +14,8 @@
 #include "base/str.h"
 #include "cmd/pager.h"
 #include "cmd/render_path.h"
+#include "store/gitfile.h"
+#include "store/skip.h"
 #include "work/steps.h"
 #include "work/tripwire.h"
 #include "work/whose.h"
@@ -177,6 +179,23 @@ void ews_render_moved_talk(const struct ews_cmd_ctx *ctx, const char *top, const
 			     "a repository has moved on; this takes its HEAD back: git -C %s checkout -q --detach && "
 			     "git -C %s reset -q %s",
 			     shown, shown, commit);
+	}
+}
+
+void ews_render_emptied_talk(const struct ews_cmd_ctx *ctx, const char *top, const struct ews_transition_result *put)
+{
+	for (size_t i = 0; i < put->not_covered.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		const char *why = ews_path_line_split(&path, put->not_covered.items[i]);
+		EWS_CLEANUP(free) char *in = ews_shell_shown(top);
+		EWS_CLEANUP(free) char *shown = ews_shell_shown(path.ptr);
+
+		/* In place it is the git directory; and what stands where the repository was is in git's way. */
+		if (!strcmp(why, EWS_SKIP_REPOSITORY_GONE) && strcmp(ews_path_base(path.ptr), EWS_GITFILE) != 0 &&
+		    !ews_path_line_has(&put->errors, path.ptr))
+			ews_cmd_note(ctx,
+				     "a submodule is empty now; this fills it: git -C %s submodule update --init -- %s",
+				     in, shown);
 	}
 }
 

@@ -24,6 +24,8 @@ void ews_render_branches_talk(const struct ews_cmd_ctx *ctx, const struct ews_tr
 void ews_render_put_talk(const struct ews_cmd_ctx *ctx, const struct ews_transition_result *put);
 /* Say how each repository in the project `top` that stands elsewhere than when the session began gets back there. */
 void ews_render_moved_talk(const struct ews_cmd_ctx *ctx, const char *top, const struct ews_transition_result *put);
+/* Say how each submodule that the workspace `top` had filled, and that is empty, is filled again. */
+void ews_render_emptied_talk(const struct ews_cmd_ctx *ctx, const char *top, const struct ews_transition_result *put);
 /* Warn that HEAD of what `kept` has was damaged. */
 void ews_render_damaged_head_talk(const struct ews_cmd_ctx *ctx, const char *kept);
 /* Say that the end of the session `id`, in place, and the revert before it are two steps. */

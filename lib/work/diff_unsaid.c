@@ -161,10 +161,16 @@ static bool never_came(const struct ews_diff *diff, const char *path)
 	return is_copys && !ews_entries_has_below(&diff->to.content.scan.entries, path);
 }
 
-/* Was it a git directory beside files that are looked at, of which nothing is left? A twin never had that of the project. */
+/*
+ * Was it a git directory beside files that are looked at, of which nothing is left, or a submodule's repository? What no tree holds is
+ * said of its entry. A twin never had that of the project.
+ */
 static bool is_gone(const struct ews_diff *diff, const struct ews_skip *then)
 {
-	return diff->is_of_one_place && ews_skip_is_git_dir(then) &&
+	const struct ews_entry *entry = ews_entries_find(&diff->from.content.scan.entries, then->path);
+	bool is_submodule = ews_skip_is_repository(then->reason) && entry && ews_entry_fits_tree(entry);
+
+	return diff->is_of_one_place && (ews_skip_is_git_dir(then) || is_submodule) &&
 	       !ews_skips_covering(&diff->to.content.scan.skips, then->path);
 }
 

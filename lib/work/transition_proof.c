@@ -152,10 +152,16 @@ static void name_mounts(struct ews_transition_result *out, const struct ews_tran
 			ews_path_line_add(&out->not_covered, skips->items[i].path, ews_skip_word(EWS_SKIP_MOUNTED));
 }
 
-/* Was it a git directory in the project, of which nothing is left? Its files are put back, it is not. */
+/*
+ * Was it a git directory in the project, of which nothing is left? Its files are put back, it is not. Or a submodule that this workspace
+ * had filled? That is an empty directory again, and no more.
+ */
 static bool is_gone(const struct ews_transition_work *work, const struct ews_skip *then, const struct ews_skip *now)
 {
-	return !now && ews_transition_is_in_project(work) && ews_skip_is_git_dir(then);
+	if (now || !ews_skip_is_repository(then->reason))
+		return false;
+	return ews_transition_is_in_project(work) ? ews_skip_is_git_dir(then)
+						  : !strcmp(work->opts->target->session, work->session->state.id);
 }
 
 static void name_left_out(struct ews_transition_result *out, const struct ews_transition_work *work,
