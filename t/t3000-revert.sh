@@ -657,6 +657,20 @@ is_locked() {
 
 test_expect_success STRACE 'P4: nobody stages anything between the last look at the index and its write, in place or in a workspace; of a killed one no lock stays' '
 	git -C gits ews end agent && git -C gits ews start --method in-place locked && is_locked gits && git -C gits ews end locked && start_ws gits locked && is_locked "$ws" && git -C gits ews end locked
+
+test_expect_success STRACE 'P2: a branch that an undo left where it was, since somebody staged meanwhile, goes back with the next one' '
+	test_repo led && git -C led ews start --method in-place here && init=$(git -C led rev-parse HEAD) && git -C led rm -q run.sh && git -C led commit -qm one && one=$(git -C led rev-parse HEAD) &&
+	git -C led checkout -qb foo && git -C led commit -q --allow-empty -m two && foo=$(git -C led rev-parse foo) && git -C led ews revert here && main_is() { test "$(git -C led rev-parse main)" = "$1"; } && main_is "$init" &&
+	stopped_at run.sh "echo his >led/his && git -C led add his" -C led undo here && test_grep "main. stays at $init, and does not go back to $one" err && test_grep ! "goes from" err && main_is "$init" && git -C led ls-files --error-unmatch his &&
+	git -C led ews undo --redo here && main_is "$init" && git -C led ews undo here 2>err && test_grep "main. goes from $init back to $one" err && main_is "$one" && test "$(git -C led symbolic-ref HEAD)" = refs/heads/foo && test "$(git -C led rev-parse foo)" = "$foo" &&
+	echo new >led/zz-new && stopped_at zz-new "git -C led commit -q --allow-empty -m his" -C led revert here && test_grep "main. stays at $one" err && main_is "$one" && git -C led ews undo here 2>err && test_grep ! "main. goes" err && main_is "$one" &&
+	git -C led ews revert here && main_is "$init" && git -C led ews end here
+'
+
+test_expect_success STRACE 'P2: a rebase comes back with the HEAD and the index that are its own, or stays away' '
+	test_repo going && start_ws going agent && admin=$(git -C "${ws:?}" rev-parse --git-dir) && git -C "${ws:?}" rm -q run.sh && git -C "${ws:?}" commit -qm one && head=$(git -C "${ws:?}" rev-parse HEAD) && test_must_fail git -C "${ws:?}" rebase -q -x false HEAD~1 && test_path_is_dir "${admin:?}/rebase-merge" &&
+	git -C going ews revert agent && stopped_at run.sh "echo his >\"\${ws:?}/his\" && git -C \"\${ws:?}\" add his" -C going undo agent && test_grep "rebase-merge" err && test_path_is_missing "${admin:?}/rebase-merge" && test "$(git -C "${ws:?}" rev-parse HEAD)" != "$head" &&
+	git -C going ews undo --redo agent && test_path_is_missing "${admin:?}/rebase-merge" && git -C going ews undo agent && test_path_is_dir "${admin:?}/rebase-merge" && test "$(git -C "${ws:?}" rev-parse HEAD)" = "$head" && git -C "${ws:?}" rebase --abort
 '
 
 test_expect_success STRACE 'P4: it stays, too, where size and time are those that were seen, or it is one long write that goes on; a mode or a name is no edit' '

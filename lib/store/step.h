@@ -53,7 +53,8 @@ struct ews_step {
 	struct ews_strv stays; /* likewise: what could not come back when its turn was, and is tried again */
 	/*
 	 * In place: branches that the step moved though HEAD was not on them, so that no snapshot says where they were:
-	 * "<branch> <old id> <new id>", ids of zeros where there is none. They go back when it turns.
+	 * "<branch> <old id> <new id>", ids of zeros where there is none. They go back when it turns. Of an undo that is incomplete
+	 * some may not have moved.
 	 */
 	struct ews_strv branches;
 	struct ews_strv branches_moving; /* likewise, while it is done, undone or redone: what moves now */

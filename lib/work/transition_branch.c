@@ -165,12 +165,20 @@ static const char *where(char hex[EWS_OID_HEX_MAX], const struct ews_oid *oid)
 	return ews_oid_is_none(oid) ? "nowhere" : ews_oid_hex(hex, oid);
 }
 
-static void name_move(struct ews_transition_result *out, const char *branch, const struct ews_oid *from,
-		      const struct ews_oid *to)
+/* The sentence; the caller frees it. */
+static char *say_move(const char *branch, const struct ews_oid *from, const struct ews_oid *to)
 {
 	char old[EWS_OID_HEX_MAX], new[EWS_OID_HEX_MAX];
 
-	ews_strv_addf(&out->branches, "'%s' goes from %s back to %s", branch, where(old, from), where(new, to));
+	return ews_strfmt("'%s' goes from %s back to %s", branch, where(old, from), where(new, to));
+}
+
+static void name_move(struct ews_transition_result *out, const char *branch, const struct ews_oid *from,
+		      const struct ews_oid *to)
+{
+	EWS_CLEANUP(free) char *sentence = say_move(branch, from, to);
+
+	ews_strv_add(&out->branches, sentence);
 }
 
 /* Write down that a branch moves. Since an earlier try did somebody may have moved it: where it is now is what the turn back wants. */
@@ -262,6 +270,29 @@ static int name_moved(struct ews_transition_result *out, const struct ews_transi
 	return rc;
 }
 
+/*
+ * The turn before this one left to its owner what it was to move, and said so in the step: where a branch is now is where this turn
+ * wants it. No state says where it was before that turn, so the next is told.
+ */
+static int keep_unmoved(const struct ews_transition_work *work)
+{
+	const struct ews_strv *moved = &work->step->branches;
+	int rc = 0;
+
+	for (size_t i = 0; i < moved->n && rc == 0 && work->step->is_incomplete; i++) {
+		EWS_CLEANUP(branch_move) struct ews_branch_move move = EWS_BRANCH_MOVE_INIT;
+		EWS_CLEANUP(free) char *line = NULL;
+
+		rc = look_at_move(&move, work, moved->items[i]);
+		if (rc < 0 || !ews_oid_equal(&move.now, &move.from))
+			continue;
+		line = ews_branch_move_format(move.branch, &move.to, &move.from);
+		leave_branch(work->step, move.branch);
+		ews_strv_add(&work->step->branches_moving, line);
+	}
+	return rc;
+}
+
 /* Did HEAD lead to the branch, at `now`, in the state that the step left? Then that state says where it was. */
 static bool is_as_left(const struct ews_transition_work *work, const char *branch, const struct ews_oid *now)
 {
@@ -334,6 +365,8 @@ int ews_transition_plan_branches(struct ews_transition_result *out, struct ews_t
 		return 0;
 	work->brings_back = work->brings_back || moved->n > 0;
 	rc = name_moved(out, work);
+	if (rc == 0)
+		rc = keep_unmoved(work);
 	if (rc == 0)
 		rc = plan_left_branch(out, work);
 	if (rc == 0)
@@ -439,4 +472,42 @@ int ews_transition_restore_branches(const struct ews_transition_work *work)
 	int rc = move_branches(work);
 
 	return rc < 0 ? rc : restore_branch(work);
+}
+
+static bool is_other_line(void *payload, const char *line)
+{
+	return strcmp(line, payload) != 0;
+}
+
+/* What was to move, and was named: it stays. The turn back of a step has to keep that it was to, or the next one would not know. */
+static void leave_unmoved(struct ews_transition_result *out, const struct ews_transition_work *work,
+			  const struct ews_branch_move *move)
+{
+	EWS_CLEANUP(free) char *sentence = say_move(move->branch, &move->from, &move->to);
+	char now[EWS_OID_HEX_MAX], to[EWS_OID_HEX_MAX];
+	size_t n = out->branches.n;
+
+	ews_strv_filter(&out->branches, is_other_line, sentence);
+	if (out->branches.n < n)
+		ews_strv_addf(&out->branches,
+			      "'%s' stays at %s, and does not go back to %s: git's state has changed meanwhile",
+			      move->branch, where(now, &move->now), where(to, &move->to));
+	if (work->step->state != EWS_STEP_UNDOING)
+		leave_branch(work->step, move->branch);
+}
+
+int ews_transition_leave_branches(struct ews_transition_result *out, const struct ews_transition_work *work)
+{
+	EWS_CLEANUP(strv) struct ews_strv moving = EWS_STRV_INIT;
+	int rc = 0;
+
+	ews_strv_add_array(&moving, work->step->branches_moving.items);
+	for (size_t i = 0; i < moving.n && rc == 0; i++) {
+		EWS_CLEANUP(branch_move) struct ews_branch_move move = EWS_BRANCH_MOVE_INIT;
+
+		rc = look_at_move(&move, work, moving.items[i]);
+		if (rc == 0 && !ews_oid_equal(&move.now, &move.to))
+			leave_unmoved(out, work, &move);
+	}
+	return rc;
 }

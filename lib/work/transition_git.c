@@ -340,8 +340,10 @@ int ews_transition_write_git(struct ews_transition_result *out, struct ews_trans
 	admin = work->session->method->open_git(&place, root_fd);
 	if (admin < 0)
 		return admin;
-	/* Of what is left to its owner the proof says that it is not as it should be. */
-	rc = changed ? 0 : write_state(out, work, admin, &lock);
+	/* Of what is left to its owner the proof says that it is not as it should be; what was under way goes on from no other state. */
+	if (changed)
+		return ews_transition_leave_branches(out, work);
+	rc = write_state(out, work, admin, &lock);
 	/* A lock that had made way may come back. */
 	ews_index_lock_release(&lock);
 	return rc < 0 ? rc : bring_back(work, admin);

@@ -182,6 +182,8 @@ int ews_transition_plan_branches(struct ews_transition_result *out, struct ews_t
 int ews_transition_head_has_moved(const struct ews_transition_work *work);
 /* Put back what is written down of such branches, and the one that HEAD is to be on. */
 int ews_transition_restore_branches(const struct ews_transition_work *work);
+/* Leave them where they are, and say so in `out`, and in the step what undo is to know. */
+int ews_transition_leave_branches(struct ews_transition_result *out, const struct ews_transition_work *work);
 
 /* transition_commit.c: a commit that the step made, and the branch that it is on; transition_commit.h has what others ask. */
 
