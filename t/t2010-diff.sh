@@ -530,4 +530,12 @@ test_expect_success 'P8: nor is another branch, a tag, or what they lead to' '
 	done && test $look -gt 2
 '
 
+test_expect_success STRACE 'P8: nor what is in a pack that can not be opened just now, here or where this borrows from: for nobody that asks' '
+	test_repo packed && git -C packed repack -adq && git clone -qs packed borrower && index=$(echo "$PWD"/packed/.git/objects/pack/*.idx) && for repo in packed borrower; do for error in EIO EMFILE; do
+		for verb in "diff HEAD" "start s" "start --base HEAD s" "start --base main s" "diff main" "snapshot create" "archive create"; do
+			code=0 && { test_strace log -qq -P "$index" -P "${index##*/}" -e trace=openat -e inject=openat:error=$error "$EWS_BIN/git-ews" -C $repo $verb >out 2>err || code=$?; } && test $code = 128 && test_grep "cannot open .*/pack/pack-.*[.]idx" err && test_must_be_empty out || { echo >&2 "$repo, $error, $verb"; return 1; }
+		done || return 1
+	done || return 1; done && test_must_fail git -C packed ews diff nowhere 2>err && test_grep "no snapshot, session or revision" err && git -C borrower ews start s
+'
+
 test_done

@@ -252,25 +252,60 @@ int ews_odb_check(const struct ews_odb *odb, const struct ews_oid *oid, enum ews
 	return ews_odb_check_id(oid, &real);
 }
 
+/* Can the file be opened, if it is there? */
+static int check_opens(const char *path)
+{
+	EWS_CLEANUP(fd) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	return fd < 0 && !ews_errno_is_absent_or_link(errno) ? ews_error_os("cannot open '%s'", path) : 0;
+}
+
+static bool is_of_pack(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+
+	return dot && (!strcmp(dot, ".idx") || !strcmp(dot, ".pack"));
+}
+
+/* A pack that is not named is in nobody's list, and of one that can't be opened nobody says that it is there. */
+static int check_packs(const char *object_dir)
+{
+	EWS_CLEANUP(free) char *dir = ews_strfmt("%s/pack", object_dir);
+	EWS_CLEANUP(fd) int fd = open(dir, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n;
+	int rc = 0;
+
+	if (fd < 0)
+		return ews_errno_is_absent_or_link(errno) ? 0 : ews_error_os("cannot open '%s'", dir);
+	n = ews_dir_names_read(&names, fd);
+	if (n < 0)
+		return ews_error_wrap("'%s'", dir);
+	for (ssize_t i = 0; i < n && rc == 0; i++) {
+		EWS_CLEANUP(free) char *path = ews_path_join(dir, names.items[i].name);
+
+		if (is_of_pack(path))
+			rc = check_opens(path);
+	}
+	return rc;
+}
+
 int ews_odb_check_readable(const struct ews_odb *odb, const struct ews_oid *oid)
 {
 	char hex[EWS_OID_HEX_MAX];
-	EWS_CLEANUP(free)
-	char *loose = ews_strfmt("%s/%.2s/%s", ews_odb_write_dir(odb), ews_oid_hex(hex, oid), hex + 2);
-	EWS_CLEANUP(free) char *packs = ews_strfmt("%s/pack", ews_odb_write_dir(odb));
-	const char *const paths[] = { loose, packs };
-	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	EWS_CLEANUP(strv) struct ews_strv dirs = EWS_STRV_INIT;
+	int rc = 0;
 
-	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
-		EWS_CLEANUP(fd) int fd = open(paths[i], O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ews_oid_hex(hex, oid);
+	ews_object_dirs_add(&dirs, ews_odb_write_dir(odb));
+	for (size_t i = 0; i < dirs.n && rc == 0; i++) {
+		EWS_CLEANUP(free) char *path = ews_strfmt("%s/%.2s/%s", dirs.items[i], hex, hex + 2);
 
-		if (fd < 0 && !ews_errno_is_absent_or_link(errno))
-			return ews_error_os("cannot read object %s", hex);
-		/* A pack that is not named is in nobody's list. */
-		if (fd >= 0 && paths[i] == packs && ews_dir_names_read(&names, fd) < 0)
-			return ews_error_wrap("cannot read object %s: '%s'", hex, packs);
+		rc = check_opens(path);
+		if (rc == 0)
+			rc = check_packs(dirs.items[i]);
 	}
-	return 0;
+	return rc < 0 ? ews_error_wrap("cannot read object %s", hex) : 0;
 }
 
 int ews_odb_missing(const struct ews_odb *odb, const struct ews_oid *oid)
@@ -497,9 +532,26 @@ void ews_refs_release(struct ews_refs *refs)
 	*refs = (struct ews_refs)EWS_REFS_INIT;
 }
 
+/* What is not found may be in a pack that can't be opened just now. */
+static int resolve(struct ews_oid *out, struct ews_odb *odb, const char *spec, int want)
+{
+	EWS_CLEANUP(strv) struct ews_strv dirs = EWS_STRV_INIT;
+	EWS_CLEANUP(error_saved) struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+	int rc = odb->ops->resolve(out, odb, spec, want);
+
+	if (rc != EWS_ENOTFOUND)
+		return rc;
+	ews_error_save(&saved);
+	ews_object_dirs_add(&dirs, ews_odb_write_dir(odb));
+	rc = 0;
+	for (size_t i = 0; i < dirs.n && rc == 0; i++)
+		rc = ews_error_if_passing(check_packs(dirs.items[i]));
+	return rc < 0 ? ews_error_wrap("cannot find the revision '%s'", spec) : ews_error_restore(&saved);
+}
+
 int ews_odb_resolve(struct ews_oid *out, struct ews_odb *odb, const char *spec)
 {
-	return odb->ops->resolve(out, odb, spec, 0);
+	return resolve(out, odb, spec, 0);
 }
 
 /*
@@ -532,7 +584,7 @@ int ews_odb_resolve_commit(struct ews_oid *out, struct ews_odb *odb, const char 
 
 	if (rc)
 		return rc < 0 ? rc : 0;
-	return odb->ops->resolve(out, odb, spec, EWS_OBJECT_COMMIT);
+	return resolve(out, odb, spec, EWS_OBJECT_COMMIT);
 }
 
 int ews_odb_find_head(struct ews_oid *out, struct ews_odb *odb)

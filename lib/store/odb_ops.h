@@ -119,8 +119,8 @@ int ews_odb_git_ref_swap(struct ews_odb *odb, const char *name, const struct ews
 int ews_odb_git_ref_drop_all(struct ews_odb *odb, const struct ews_ref *const *refs, size_t n);
 
 /*
- * Can the object's own file, and the directory of packs, be opened where they are there? Else nobody knows whether it is missing, or
- * damaged: that fails with EWS_EIO.
+ * Can the object's own file, the directory of packs and all packs be opened where they are there, here and where this borrows from?
+ * Else nobody knows whether it is missing, or damaged: that fails with EWS_EIO, or EWS_EDENIED.
  */
 int ews_odb_check_readable(const struct ews_odb *odb, const struct ews_oid *oid);
 
