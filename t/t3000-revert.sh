@@ -657,6 +657,31 @@ is_locked() {
 
 test_expect_success STRACE 'P4: nobody stages anything between the last look at the index and its write, in place or in a workspace; of a killed one no lock stays' '
 	git -C gits ews end agent && git -C gits ews start --method in-place locked && is_locked gits && git -C gits ews end locked && start_ws gits locked && is_locked "$ws" && git -C gits ews end locked
+'
+
+# held <git directory>: git has its index locked for a moment.
+held() {
+	: >"${1:?}/index.lock" || return 1
+	{ sleep 0.2 && rm "${1:?}/index.lock"; } >/dev/null 2>&1 &
+}
+
+# The agent's work in $ws is committed, and goes.
+work() {
+	echo work >>"${ws:?}/src/main.c" && git -C "$ws" commit -qam work && echo new >"${ws:?}/zz-new"
+}
+
+# All of it went, and git's state with it.
+is_back() {
+	test_grep "Status: Verified" out && test_grep ! "index.lock" err && test "$(git -C "${ws:?}" rev-parse HEAD)" = "$base" && test -z "$(git -C "$ws" status --porcelain)"
+}
+
+test_expect_success STRACE 'P4: a lock that git has for a moment is nobody'"'"'s work, nor is an index that it refreshed when that was back; a lock that stays is' '
+	test_repo polled && start_ws polled agent && lock=$(git -C "${ws:?}" rev-parse --absolute-git-dir) && base=$(git -C "$ws" rev-parse HEAD) &&
+	work && stopped_at zz-new "held \"\$lock\"" -C polled revert agent && is_back && work && : >"${lock:?}/index.lock" && stopped_at zz-new "rm \"\${lock:?}/index.lock\"" -C polled revert agent && is_back &&
+	work && test_stopped_at rename,renameat,renameat2 index "git -C \"\${ws:?}\" status" -C polled revert agent && is_back &&
+	work && stopped_at zz-new ": >\"\${lock:?}/index.lock\"" -C polled revert agent && test_grep "Differs: index.lock" out && test_path_is_file "${lock:?}/index.lock" && rm "${lock:?}/index.lock" && git -C polled ews revert agent >out 2>err && is_back && git -C polled ews end agent &&
+	git -C polled ews start --method in-place here && ws=$PWD/polled && lock=${ws:?}/.git && work && { held "$lock" && git -C polled ews revert here >out 2>err; } && is_back && git -C polled ews end here
+'
 
 test_expect_success STRACE 'P2: a branch that an undo left where it was, since somebody staged meanwhile, goes back with the next one' '
 	test_repo led && git -C led ews start --method in-place here && init=$(git -C led rev-parse HEAD) && git -C led rm -q run.sh && git -C led commit -qm one && one=$(git -C led rev-parse HEAD) &&

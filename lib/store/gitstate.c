@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -24,6 +25,7 @@
 #define INDEX_BYTES_MAX (2 * EWS_GIB)
 #define FILE_BYTES_MAX (64 * EWS_MIB)
 #define COMPARED_BYTES (64 * EWS_KIB)
+#define LOCK_WAIT_MS 500
 #define KEPT_NS 100 /* of a time, on file systems that come from elsewhere */
 #define CONFIG "config.worktree"
 #define WORKTREE "core.worktree"
@@ -387,6 +389,22 @@ bool ews_gitstate_is_name(const char *name)
 bool ews_gitstate_is_under_way(const char *name)
 {
 	return ews_str_is_any(name, under_way);
+}
+
+bool ews_gitstate_is_lock(const char *name)
+{
+	return !strcmp(name, EWS_INDEX_LOCK) || !strcmp(name, "HEAD.lock");
+}
+
+bool ews_gitstate_outwait_lock(int git_fd, const char *name)
+{
+	uint64_t deadline = ews_clock_monotonic_ms() + LOCK_WAIT_MS;
+	bool is_there;
+
+	while ((is_there = faccessat(git_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) &&
+	       ews_clock_monotonic_ms() < deadline)
+		ews_clock_sleep_ms(5);
+	return !is_there;
 }
 
 const char *ews_gitstate_why_left(const struct ews_gitstate_file *left)

@@ -103,6 +103,13 @@ bool ews_gitstate_is_name(const char *name);
 bool ews_gitstate_is_same_left(const struct ews_gitstate_file *a, const struct ews_gitstate_file *b);
 /* Is that the name of a rebase, a sequencer, a lock, ...? */
 bool ews_gitstate_is_under_way(const char *name);
+/* Of a lock alone? */
+bool ews_gitstate_is_lock(const char *name);
+/*
+ * Wait a moment for git's lock `name` to go: "git status" takes that of the index to refresh it. False: it stays, and somebody is at
+ * work, or was killed.
+ */
+bool ews_gitstate_outwait_lock(int git_fd, const char *name);
 /* Why it was not carried, in words. */
 const char *ews_gitstate_why_left(const struct ews_gitstate_file *left);
 /* Add the names of what is left in `now` and was not, or was another, in `state`: what a write of `state` puts away. */

@@ -279,7 +279,7 @@ static int refuse_staged(struct ews_repo *repo, const struct ews_content *now)
 
 int ews_stage_refuse_locked(const struct ews_repo *repo)
 {
-	if (faccessat(repo->git_fd, EWS_INDEX_LOCK, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+	if (ews_gitstate_outwait_lock(repo->git_fd, EWS_INDEX_LOCK))
 		return 0;
 	ews_error(EWS_EBUSY, "git is at work in the project: '%s/%s' is there", repo->git_dir, EWS_INDEX_LOCK);
 	ews_error_hint("when no git runs there, remove that file");

@@ -56,6 +56,15 @@ static bool is_no_index(void *payload, const char *name)
 	return strcmp(name, "index") != 0;
 }
 
+/* Has one that git refreshed other bytes than the one that is wanted, and names the same? */
+static bool is_refreshed(const struct ews_gitstate *wanted, const struct ews_gitstate *is, enum ews_hash_algo algo)
+{
+	bool has_other_bytes = is->index.len != wanted->index.len ||
+			       memcmp(is->index.ptr, wanted->index.ptr, is->index.len) != 0;
+
+	return has_other_bytes && is_index_alike(wanted, is, algo);
+}
+
 int ews_transition_compare_git(struct ews_strv *out, const struct ews_transition_work *work,
 			       struct ews_content *content)
 {
@@ -66,6 +75,25 @@ int ews_transition_compare_git(struct ews_strv *out, const struct ews_transition
 	    is_index_alike(wanted, &content->git, ews_odb_algo(work->repo->odb)))
 		ews_strv_filter(out, is_no_index, NULL);
 	return rc;
+}
+
+void ews_transition_pass_by_refreshed(struct ews_strv *names, const struct ews_transition_work *work,
+				      const struct ews_content *content)
+{
+	EWS_CLEANUP(fd) int admin = ews_session_open_admin(work->session);
+	EWS_CLEANUP(strv) struct ews_strv all = *names;
+
+	*names = (struct ews_strv)EWS_STRV_INIT;
+	for (size_t i = 0; i < all.n; i++) {
+		const char *name = all.items[i];
+		bool is_passing = ews_gitstate_is_lock(name) && admin >= 0 && ews_gitstate_outwait_lock(admin, name);
+
+		if (!strcmp(name, "index"))
+			is_passing = is_refreshed(&work->target.git, &content->git, ews_odb_algo(work->repo->odb));
+		if (!is_passing)
+			ews_strv_add(names, name);
+	}
+	ews_error_clear(); /* where nothing can be looked at nothing has passed */
 }
 
 bool ews_transition_differs_in_root_owner(const struct ews_transition_work *work, const struct ews_content *content)
@@ -247,6 +275,21 @@ static int write_root(struct ews_transition_result *out, const struct ews_transi
 	return fchmod(root_fd, work->target.root_mode) < 0 ? ews_error_os("cannot set the mode of the workspace") : 0;
 }
 
+/*
+ * A lock of git's that comes and goes is nobody's work. One that was there when the present state was kept, and has gone, was not
+ * there; one that stays, and was not, is somebody's.
+ */
+static void outwait_locks(struct ews_transition_work *work)
+{
+	static const char *const locks[] = { EWS_INDEX_LOCK, "HEAD.lock" };
+	EWS_CLEANUP(fd) int admin = ews_session_open_admin(work->session);
+
+	for (size_t i = 0; i < sizeof(locks) / sizeof(*locks) && admin >= 0; i++)
+		if (ews_gitstate_outwait_lock(admin, locks[i]))
+			ews_gitstate_drop_left(&work->now.git, locks[i]);
+	ews_error_clear(); /* who looks what has changed says why it can't be opened */
+}
+
 /* Is the index that `admin_fd` has another than the one that was kept? Of one that git has refreshed nothing is lost. */
 static int index_changed_since(const struct ews_transition_work *work, int admin_fd)
 {
@@ -328,6 +371,7 @@ int ews_transition_write_git(struct ews_transition_result *out, struct ews_trans
 
 	if (rc < 0 || !ews_transition_moves_git(work))
 		return rc;
+	outwait_locks(work);
 	before = ews_session_open_admin(work->session);
 	lock_index(&lock, work, before);
 	changed = has_changed_since(work, before, &lock);

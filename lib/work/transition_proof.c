@@ -321,6 +321,8 @@ int ews_transition_verify(struct ews_transition_result *out, struct ews_transiti
 			name_difference(out, work, &left.items[i]);
 	if (ews_transition_moves_git(work))
 		rc = ews_transition_compare_git(&git, work, after);
+	if (rc >= 0 && git.n)
+		ews_transition_pass_by_refreshed(&git, work, after);
 	if (rc >= 0 && ews_transition_moves_git(work))
 		rc = ews_transition_branch_differs(work);
 	if (rc < 0)

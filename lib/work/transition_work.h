@@ -140,6 +140,12 @@ bool ews_transition_moves_git(const struct ews_transition_work *work);
 int ews_transition_compare_git(struct ews_strv *out, const struct ews_transition_work *work,
 			       struct ews_content *content);
 /*
+ * Of such `names` drop what git does that only looks, as "git status" beside: an index that it refreshed since it was put, a lock that
+ * it had for a moment.
+ */
+void ews_transition_pass_by_refreshed(struct ews_strv *names, const struct ews_transition_work *work,
+				      const struct ews_content *content);
+/*
  * Of what the target had of git's state and no snapshot holds: what is there as it was stays, and in place what went on since,
  * which is not ours to end; what was put away comes back; the rest is named.
  */
