@@ -217,6 +217,10 @@ test_expect_success 'P4: a look that knew of nothing in an ignored place is not 
 	git -C looked ews apply --force two && test_path_is_file looked/x.o/f && git -C looked ews undo && echo theirs >want && test_cmp want looked/x.o && sleep 0.1 && start_ws looked three --keep-ignored=no && test_path_is_missing "${ws:?}/x.o"
 '
 
+test_expect_success 'nor is what stands at an ignored place already, as it is to be, in the way' '
+	test_repo same && echo "*.o" >same/.gitignore && git -C same commit -qam rules && echo 1 >same/x.o && sleep 0.1 && start_ws same s --keep-ignored=no && echo 1 >"${ws:?}/x.o" && git -C "$ws" add -f x.o && echo more >>"${ws:?}/run.sh" && git -C same ews apply s && test_grep more same/run.sh && echo 1 >want && test_cmp want same/x.o
+'
+
 test_expect_success STRACE 'a look at what was found before lists no directory again: neither by apply nor by undo' '
 	test_repo asked && for i in 1 2 3 4 5 6 7 8; do mkdir "asked/d${i:?}" && echo $i >"asked/d${i:?}/f" || return 1; done && (cd asked && git add . && git commit -qm dirs && echo more >>d1/f && git diff >../asked.1 && git checkout -q . && echo more >>d2/f && git diff >../asked.2 && git checkout -q .) && sleep 0.1 &&
 	git -C asked ews apply ../asked.1 && sleep 0.1 && test_strace log -e trace=openat git -C asked ews apply ../asked.2 && test_grep ! "\"[.]gitignore\"" log && echo 2 >want && echo more >>want && test_cmp want asked/d2/f &&
