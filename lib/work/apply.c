@@ -29,6 +29,7 @@
 #include "work/steps.h"
 #include "work/transition_commit.h"
 #include "work/undo.h"
+#include "work/undo_words.h"
 #include "work/whose.h"
 
 /* What one source did: two states, as entries. */
@@ -679,9 +680,11 @@ static int take_back(struct plan *plan, struct ews_step *step, struct ews_error_
 		rc = ews_step_write(plan->repo->dir_fd, step);
 	}
 	if (rc < 0 || !back.is_verified) {
+		EWS_CLEANUP(free) char *undo_words = ews_undo_words(plan->repo, step->id);
+
 		rc = ews_error_restore(why);
-		ews_error_hint(
-			"'git ews recover --all' or 'git ews undo' brings back what was there; nothing is lost");
+		ews_error_hint("'git ews recover --all' or '%s' brings back what was there; nothing is lost",
+			       undo_words);
 		return rc;
 	}
 	return ews_error_restore(why);

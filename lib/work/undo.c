@@ -30,6 +30,7 @@
 #include "work/session_project.h"
 #include "work/step_refs.h"
 #include "work/steps.h"
+#include "work/undo_words.h"
 #include "work/whose.h"
 
 void ews_undo_result_release(struct ews_undo_result *result)
@@ -563,6 +564,8 @@ static int claim(struct ews_step *step, struct ews_repo *repo, bool dry_run)
 static int find_owner(const char **owner, const struct ews_steps *steps, struct ews_repo *repo,
 		      const struct ews_undo_opts *opts)
 {
+	EWS_CLEANUP(free) char *undo = NULL;
+
 	for (size_t i = 0; i < steps->n; i++) {
 		if (strcmp(steps->items[i].id, opts->step) != 0)
 			continue;
@@ -570,7 +573,8 @@ static int find_owner(const char **owner, const struct ews_steps *steps, struct 
 		return claim(&steps->items[i], repo, opts->dry_run);
 	}
 	ews_error(EWS_ENOTFOUND, "there is no step '%s'", opts->step);
-	ews_error_hint("'git ews undo --list' shows the steps");
+	undo = ews_undo_words(repo, NULL);
+	ews_error_hint("'%s --list' shows the steps", undo);
 	return EWS_ENOTFOUND;
 }
 
