@@ -218,6 +218,18 @@ const struct row rows[] = {
 		.cleanup = BACK,
 	},
 	{
+		.operation = "apply, 10 changed",
+		.baseline = "git apply, git status",
+		.prepare = WITH_A_WORKSPACE " && $CHANGE $W 10 apply && git -C $W diff HEAD >$X/ten",
+		.before_ours = "git -C $P checkout -q . && git -C $P status --porcelain",
+		.ours = "git -C $P ews apply w",
+		.check = "git -C $P diff HEAD | cmp - $X/ten",
+		.verify = "git -C $P ews undo && test -z \"$(git -C $P status --porcelain)\" && git -C $P $FSCK",
+		.before_theirs = "git -C $B checkout -q . && git -C $B status --porcelain",
+		.theirs = "git -C $B apply $X/ten && git -C $B status --porcelain",
+		.cleanup = BACK " && git -C $P checkout -q . && git -C $P status --porcelain",
+	},
+	{
 		.operation = "revert, nothing changed",
 		.baseline = "reset --hard, clean -fdx",
 		.wanted = { 4, 4 },
