@@ -184,4 +184,15 @@ test_expect_success 'nor does what can not be kept before a verb begins' '
 	cramped revert s && cramped undo s && cramped snapshot restore --force $snap && test "$(cat "${ws:?}/m")" = m && test "$(cat tight/m)" = m
 '
 
+# spent <path> <call> <verb and arguments>: no space in it when the step is to be written
+spent() {
+	path=$1 && call=$2 && shift 2 && test_expect_code 128 test_strace trace -P "$path" -e trace=$call -e inject=$call:error=ENOSPC git -C spent ews "$@" 2>err && test_grep INJECTED trace && test_grep "^hint: free some space, and try again$" err &&
+		git -C spent ews recover --all 2>err && test_grep "nothing is interrupted" err
+}
+
+test_expect_success STRACE 'nor does a step that can not be written' '
+	test_repo spent && start_ws spent s && echo n >"${ws:?}/n" && mkdir -p "$HOME/.superqode/working/spent/undo" && spent "$HOME/.superqode/working/spent/sessions/s/journal" write revert s && test_path_is_file "${ws:?}/n" &&
+	spent "$HOME/.superqode/working/spent/undo" openat apply s && test_path_is_missing spent/n && git -C spent ews apply s && test_path_is_file spent/n && git -C spent ews undo && test_path_is_missing spent/n && git -C spent ews revert s && test_path_is_missing "${ws:?}/n"
+'
+
 test_done

@@ -145,14 +145,16 @@ static int begin(bool *has_begun, struct ews_transition_work *work, struct ews_s
 	if (work->opts->kept && !work->opts->target->unseen && !work->before.unseen)
 		work->opts->kept(work->opts->kept_payload, &work->opts->target->tree, &work->before.tree);
 	ews_transition_plan_moving(work);
-	*has_begun = true;
 	ews_sync_begin(&group);
 	/* The journal first: a line without a record is nothing that has begun. */
 	if (work->session)
 		rc = ews_journal_begin(work->session->fd, step->id, step->verb);
 	if (rc == 0)
 		rc = ews_step_write(work->repo->dir_fd, step);
-	return rc < 0 ? rc : ews_sync_finish(&group);
+	if (rc < 0)
+		return rc;
+	*has_begun = true;
+	return ews_sync_finish(&group);
 }
 
 static void turn_list(struct ews_strv *done, struct ews_strv *doing)
@@ -296,10 +298,10 @@ static bool lend_index(struct ews_content *to, struct ews_gitstate *from)
 	return true;
 }
 
-static int carry_out(struct ews_transition_result *out, struct ews_transition_work *work, int root)
+/* `*has_begun` becomes true with the step's record: before that there is nothing to be finished, or taken back. */
+static int carry_out(struct ews_transition_result *out, bool *has_begun, struct ews_transition_work *work, int root)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
-	bool has_begun = work->opts->is_retry;
 	struct ews_ahead ahead;
 	int rc;
 
@@ -313,7 +315,7 @@ static int carry_out(struct ews_transition_result *out, struct ews_transition_wo
 		work->now.git.index = (struct ews_buf)EWS_BUF_INIT;
 	}
 	if (rc == 0)
-		rc = begin(&has_begun, work, &group);
+		rc = begin(has_begun, work, &group);
 	ews_ahead_end(&ahead);
 	if (rc == 0 && *work->opts->target->ref)
 		ews_snapshot_foresee(&work->memo, work->repo, &work->before, &work->now, work->opts->target,
@@ -330,7 +332,8 @@ static int carry_out(struct ews_transition_result *out, struct ews_transition_wo
 		rc = ews_transition_write_index(work);
 	if (rc == 0)
 		rc = ews_transition_move_branch(work);
-	if (rc < 0 && has_begun && !work->opts->is_taken_back)
+	/* On a full disk that would need space as well, says the usual hint. */
+	if (rc < 0 && rc != EWS_ENOSPACE && *has_begun && !work->opts->is_taken_back)
 		ews_error_hint("'git ews recover' finishes it or takes it back; nothing is lost");
 	return rc;
 }
@@ -423,6 +426,7 @@ static bool has_to_change(const struct ews_transition_work *work)
 /* Carry out what is planned, where that is anything, and prove that it is done. */
 static int perform(struct ews_transition_result *out, bool *has_changed, struct ews_transition_work *work, int root)
 {
+	bool has_begun = work->opts->is_retry;
 	int rc = 0;
 
 	if (work->now.scan.entries.n > EWS_ENTRIES_MANY)
@@ -432,7 +436,8 @@ static int perform(struct ews_transition_result *out, bool *has_changed, struct 
 	name_since(out, work);
 	work->is_untouched = !*has_changed;
 	if (*has_changed)
-		rc = carry_out(out, work, root);
+		rc = carry_out(out, &has_begun, work, root);
+	*has_changed = *has_changed && (rc == 0 || has_begun);
 	if (rc == 0)
 		rc = ews_transition_verify(out, work);
 	leave_out_failed(out);

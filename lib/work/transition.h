@@ -78,7 +78,7 @@ struct ews_transition_result {
  * Bring `session`'s workspace (NULL: the project) to `opts->target` as `step`,
  * whose state on entry is planned, undoing or redoing; on success it is done or undone and
  * written. What was there is kept under step->before (or, when undoing, step->after). When nothing
- * differs, nothing is written and `*has_changed` is false.
+ * differs, nothing is written and `*has_changed` is false, as it is where it fails before the step begins.
  */
 int ews_transition(struct ews_transition_result *out, bool *has_changed, struct ews_repo *repo,
 		   struct ews_session *session, struct ews_step *step, const struct ews_transition_opts *opts);
