@@ -92,6 +92,12 @@ test_expect_success 'that line is one of its own, also where one of progress was
 	done && restore fresh && strike TERM "$n" git-ews -C p start --no-progress s && test_line_count = 1 err
 '
 
+test_expect_success 'how far it has come is shown where progress is, and that a second one leaves it' '
+	restore fresh && start_ws p w && for n in $(seq 4 4 80); do
+		echo x >"${ws:?}/new" && strike TERM "$n" git-ews -C p revert --progress w && sound && ! grep "finished and verified" err || break
+	done && test_grep "finished and verified" err && tr "\\r" "\n" <err >lines && test_grep "^Recovering, ^C again leaves it to .git ews recover.: .*, done" lines && git -C p ews end w
+'
+
 test_expect_success 'the session that bore the id last bears it again' '
 	restore fresh && git -C p ews undo --list >want && strike INT "$n" git-ews -C p start x && git -C p ews undo --list >got && test_cmp want got && git -C p ews undo x && git -C p ews path x
 '

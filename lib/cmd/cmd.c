@@ -185,18 +185,14 @@ static int follow(const struct ews_cmd_ctx *ctx, struct ews_repo *repo)
 static void expect_signals(const struct ews_cmd_ctx *ctx, const struct ews_repo *repo)
 {
 	EWS_CLEANUP(free) char *others = ews_kin_list_print(&ctx->others);
-	const char *const words[] = {
-		"git-ews",
-		"-C",
-		repo->project,
-		"--home",
-		repo->home,
-		ews_cmd_interrupted.name,
-		others,
-		ctx->quiet || ctx->json ? "--quiet" : NULL,
-		NULL,
-	};
+	const char *words[10] = { "git-ews", "-C", repo->project, "--home", repo->home, ews_cmd_interrupted.name,
+				  others };
+	size_t n = 7;
 
+	if (ctx->progress >= 0)
+		words[n++] = ctx->progress ? "--progress" : "--no-progress";
+	if (ctx->quiet || ctx->json)
+		words[n++] = "--quiet";
 	ews_interrupt_arm(words);
 }
 

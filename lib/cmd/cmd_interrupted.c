@@ -24,12 +24,14 @@ static int take_care(struct ews_strv *done, struct ews_cmd_ctx *ctx, const char 
 {
 	EWS_CLEANUP(kin_list) struct ews_kin_list list = EWS_KIN_LIST_INIT;
 	EWS_CLEANUP(free) char *home = NULL;
+	EWS_CLEANUP(progress) struct ews_progress progress = { .title = NULL };
 	int rc = ews_config_find_home(&home, ctx->home);
 
 	if (rc == 0)
 		rc = ews_repo_open_at(&ctx->repo, ctx->cwd, home);
 	ews_kin_list_read(&list, others);
-	return rc < 0 ? rc : ews_recover_self(done, ctx->repo, &list);
+	ews_progress_init(&progress, ctx, "Recovering, ^C again leaves it to 'git ews recover'");
+	return rc < 0 ? rc : ews_recover_self(done, ctx->repo, &list, ews_progress_show, &progress);
 }
 
 static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
@@ -50,10 +52,10 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return signo;
 	ews_interrupt_bear();
 	(void)signal(SIGPIPE, SIG_IGN); /* who read what we say may be gone by that signal, too */
-	if (take_care(&done, ctx, args.words.items[0]) < 0)
-		ews_strv_addf(&done, "'git ews recover' is needed: %s", ews_error_message());
 	if (is_unended)
 		ews_cmd_say("", "\n");
+	if (take_care(&done, ctx, args.words.items[0]) < 0)
+		ews_strv_addf(&done, "'git ews recover' is needed: %s", ews_error_message());
 	for (size_t i = 0; i < done.n; i++)
 		ews_buf_addf(&line, "%s%s", i ? "; " : "", done.items[i]);
 	if (done.n)

@@ -46,36 +46,39 @@ static void drop_log(struct ews_repo *repo, const char *id, const char *name)
 }
 
 /* We were the owner of session `id`. Once a command runs no signal makes another program of us: it had not begun. */
-static int recover_owned(struct ews_strv *done, struct ews_repo *repo, const char *id, int locks)
+static int recover_owned(struct ews_strv *done, struct ews_repo *repo, const char *id, int locks,
+			 const struct ews_recover_opts *best)
 {
 	EWS_CLEANUP(free) char *owner = ews_session_owner_lock(id);
 	EWS_CLEANUP(free) char *made = ews_lock_noted(locks, owner, EWS_OWNER_MADE);
 	EWS_CLEANUP(free) char *log = ews_lock_noted(locks, owner, EWS_OWNER_LOG);
 	EWS_CLEANUP(free) char *kept = ews_lock_noted(locks, owner, EWS_OWNER_KEPT);
 	const struct ews_recover_unbegun unbegun = { .is_made = made, .kept = kept };
-	const struct ews_recover_opts opts = { .choice = EWS_RECOVER_BEST, .unbegun = &unbegun };
+	struct ews_recover_opts opts = *best;
 
+	opts.unbegun = &unbegun;
 	if (log)
 		drop_log(repo, id, log);
 	return ews_recover(done, repo, id, &opts);
 }
 
-static int recover_left(struct ews_strv *done, struct ews_repo *repo, const char *name)
+static int recover_left(struct ews_strv *done, struct ews_repo *repo, const char *name,
+			const struct ews_recover_opts *best)
 {
-	const struct ews_recover_opts opts = { .choice = EWS_RECOVER_BEST };
 	EWS_CLEANUP(free) char *dir = ews_strfmt(EWS_WORKING_SESSIONS "/%s", name);
 
 	if (ews_session_check_id(name) < 0) {
 		ews_error_clear();
-		return ews_recover(done, repo, "", &opts);
+		return ews_recover(done, repo, "", best);
 	}
 	if (faccessat(repo->dir_fd, dir, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
 		return give_id_back(repo, name);
-	return ews_recover(done, repo, name, &opts);
+	return ews_recover(done, repo, name, best);
 }
 
 /* Sessions that we were the owner of, and what that says; they come first, since what is recovered is swept as well. */
-static int recover_all_owned(struct ews_strv *done, struct ews_repo *repo, const struct ews_strv *left, int locks)
+static int recover_all_owned(struct ews_strv *done, struct ews_repo *repo, const struct ews_strv *left, int locks,
+			     const struct ews_recover_opts *best)
 {
 	int rc = 0;
 
@@ -85,13 +88,15 @@ static int recover_all_owned(struct ews_strv *done, struct ews_repo *repo, const
 
 		if (id && !ews_lock_is_held(locks, left->items[i]) &&
 		    faccessat(repo->dir_fd, dir, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-			rc = recover_owned(done, repo, id, locks);
+			rc = recover_owned(done, repo, id, locks, best);
 	}
 	return rc;
 }
 
-int ews_recover_self(struct ews_strv *done, struct ews_repo *repo, const struct ews_kin_list *others)
+int ews_recover_self(struct ews_strv *done, struct ews_repo *repo, const struct ews_kin_list *others,
+		     ews_progress_fn progress, void *payload)
 {
+	const struct ews_recover_opts best = { .choice = EWS_RECOVER_BEST, .progress = progress, .payload = payload };
 	EWS_CLEANUP(strv) struct ews_strv left = EWS_STRV_INIT;
 	EWS_CLEANUP(fd) int locks = -1;
 	int rc = ews_repo_need_dir(repo);
@@ -107,11 +112,11 @@ int ews_recover_self(struct ews_strv *done, struct ews_repo *repo, const struct 
 	if (rc == 0 && left.n)
 		ews_kin_end(others, CHILDREN_MS);
 	if (rc == 0)
-		rc = recover_all_owned(done, repo, &left, locks);
+		rc = recover_all_owned(done, repo, &left, locks, &best);
 	for (size_t i = 0; i < left.n && rc == 0; i++)
 		/* Since then somebody may have taken it who has not yet said so. */
 		if (!ews_session_owner_lock_id(left.items[i]) && !ews_lock_is_held(locks, left.items[i]))
-			rc = recover_left(done, repo, left.items[i]);
+			rc = recover_left(done, repo, left.items[i], &best);
 	/* Our place in line, and what we held for a command, have files that say it otherwise: whose are dead goes by the kernel. */
 	return rc < 0 ? rc : ews_holding_sweep(repo);
 }
