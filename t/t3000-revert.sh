@@ -683,6 +683,26 @@ test_expect_success STRACE 'P4: a lock that git has for a moment is nobody'"'"'s
 	git -C polled ews start --method in-place here && ws=$PWD/polled && lock=${ws:?}/.git && work && { held "$lock" && git -C polled ews revert here >out 2>err; } && is_back && git -C polled ews end here
 '
 
+# unread_since <n>: a revert of agent, stopped as above, to whom the n-th open of a git directory fails; meanwhile somebody stages "his".
+unread_since() {
+	rm -f stopped.log ended
+	{
+		test_strace stopped.log -qq -P zz-new -P .git -e trace=unlinkat,openat -e inject=unlinkat:signal=SIGSTOP:when=1 -e inject="openat:error=EIO:when=$1" "$EWS_BIN/git-ews" -C read revert agent >out 2>err
+		: >ended
+	} 3>&- 4>&- 5>&- &
+	test_wait_for 30 sh -c "grep -qs 'stopped by SIGSTOP' stopped.log || test -e ended" && if grep -q "stopped by SIGSTOP" stopped.log; then
+		echo his >"${ws:?}/his" && git -C "$ws" add his && rm "${ws:?}/his"
+		kill -CONT "$(sed -n "/stopped by SIGSTOP/{s/ .*//p;q}" stopped.log)"
+	fi
+	wait $!
+}
+
+test_expect_success STRACE 'P4: what was staged meanwhile stays where git'"'"'s state can not be opened just now, too' '
+	test_repo read && git -C read ews start --method snapshot agent >path && take_ws path && n=1 && while :; do
+		echo new >"${ws:?}/zz-new" && unread_since $n && { ! grep -q "stopped by SIGSTOP" stopped.log || test_grep ! "Status: Verified" out; } && git -C read ews recover --all && { grep -q INJECTED stopped.log || break; } && git -C read ews revert agent && n=$((n + 1)) || return 1
+	done && test $n -gt 3
+'
+
 test_expect_success STRACE 'P2: a branch that an undo left where it was, since somebody staged meanwhile, goes back with the next one' '
 	test_repo led && git -C led ews start --method in-place here && init=$(git -C led rev-parse HEAD) && git -C led rm -q run.sh && git -C led commit -qm one && one=$(git -C led rev-parse HEAD) &&
 	git -C led checkout -qb foo && git -C led commit -q --allow-empty -m two && foo=$(git -C led rev-parse foo) && git -C led ews revert here && main_is() { test "$(git -C led rev-parse main)" = "$1"; } && main_is "$init" &&

@@ -308,14 +308,16 @@ static int index_changed_since(const struct ews_transition_work *work, int admin
 
 /*
  * Did somebody stage, commit or begin something since the present state was kept? Then git's state is his, as a file is that he
- * writes meanwhile. What can't be opened, or was put away, is made anew. Returns 1 or 0; below zero: nobody can tell. With `lock` it stays so.
+ * writes meanwhile. What is not there, or was put away, is made anew. Returns 1 or 0; below zero: nobody can tell. With `lock` it stays so.
  */
 static int has_changed_since(const struct ews_transition_work *work, int admin, const struct ews_index_lock *lock)
 {
 	EWS_CLEANUP(gitstate) struct ews_gitstate since = EWS_GITSTATE_INIT;
 	int rc;
 
-	if (admin < 0 || work->lacks_objects || ews_transition_is_away(work, EWS_GITFILE))
+	if (admin < 0)
+		return ews_error_if_passing(admin);
+	if (work->lacks_objects || ews_transition_is_away(work, EWS_GITFILE))
 		return 0;
 	rc = ews_gitstate_read_files(&since, admin);
 	if (rc < 0)
@@ -333,8 +335,9 @@ static int has_changed_since(const struct ews_transition_work *work, int admin, 
  */
 static void lock_index(struct ews_index_lock *lock, const struct ews_transition_work *work, int admin)
 {
-	if (admin >= 0 && !ews_gitstate_left(&work->now.git, EWS_INDEX_LOCK))
-		(void)ews_index_lock_take(lock, admin);
+	if (admin < 0 || ews_gitstate_left(&work->now.git, EWS_INDEX_LOCK))
+		return;
+	(void)ews_index_lock_take(lock, admin);
 	ews_error_clear();
 }
 
