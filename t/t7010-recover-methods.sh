@@ -106,8 +106,8 @@ test_expect_success 'P4: undo in place' '
 '
 
 test_expect_success 'P1, P4: what was to replace an index of the project goes, and nothing that only looks like it' '
-	restore undo && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 2 git -C p ews undo x >out 2>err && find p/.git -maxdepth 1 -name ".tmp-*" >left && test_line_count = 1 left && mkdir p/.git/.tmp-0123456789abcdef && echo mine >p/.git/.tmp-mine &&
-	git -C p ews recover --all && find p/.git -name ".tmp-*" | sort >left && printf "p/.git/%s\n" .tmp-0123456789abcdef .tmp-mine >want && test_cmp want left && rm -r p/.git/.tmp-*
+	restore undo && test_expect_code 137 killat -c "[.]git/index[.]lock" -o log 2 git -C p ews undo x >out 2>err && test_path_is_file p/.git/index.lock && mkdir p/.git/.tmp-0123456789abcdef && echo mine >p/.git/.tmp-mine &&
+	git -C p ews recover --all && test_path_is_missing p/.git/index.lock && find p/.git -name ".tmp-*" | sort >left && printf "p/.git/%s\n" .tmp-0123456789abcdef .tmp-mine >want && test_cmp want left && rm -r p/.git/.tmp-*
 '
 
 test_expect_success 'P4: so does what was to replace a record of a session whose id another has by then' '
@@ -143,41 +143,41 @@ test_expect_success 'P4: revert in place where HEAD has left its branch, and its
 '
 
 test_expect_success 'P1, P4: recover moves no branch beneath a work tree that came to stand on it since, and says where HEAD is' '
-	restore away && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 1 git -C p ews revert x >out 2>err && git -C p worktree add -q ../other main && test_expect_code 1 git -C p ews recover --all >out 2>err && test_grep "HEAD. differs after all: on no branch: the work tree .*/other. stands on .refs/heads/main" err &&
+	restore away && test_expect_code 137 killat -c "[.]git/index[.]lock" -o log 1 git -C p ews revert x >out 2>err && git -C p worktree add -q ../other main && test_expect_code 1 git -C p ews recover --all >out 2>err && test_grep "HEAD. differs after all: on no branch: the work tree .*/other. stands on .refs/heads/main" err &&
 	left_is work.tip && git -C other status --porcelain >out && test_must_be_empty out && git -C p rev-parse HEAD >out && test_cmp project.tip out && git -C p ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C other checkout -q --detach &&
 	git -C p ews revert x >out && test_grep "Status: Verified" out && is p project && left_is project.tip && rm -rf other && git -C p worktree prune && git -C p ews end x
 '
 
 test_expect_success 'P4: a branch that somebody moved before recover put it back comes back to where he had it' '
-	restore away && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 1 git -C p ews revert x >out 2>err && git -C p commit-tree -p main -m person main^{tree} >person.tip && git -C p update-ref refs/heads/main "$(cat person.tip)" &&
+	restore away && test_expect_code 137 killat -c "[.]git/index[.]lock" -o log 1 git -C p ews revert x >out 2>err && git -C p commit-tree -p main -m person main^{tree} >person.tip && git -C p update-ref refs/heads/main "$(cat person.tip)" &&
 	git -C p ews recover --all >out && test_grep "^.refs/heads/main. goes from $(cat person.tip) back to $(cat project.tip)$" out && is p project && left_is project.tip && git -C p reflog expire --all --expire=now && git -C p gc -q --prune=now && git -C p ews undo x >out 2>err && is p work && left_is person.tip && git -C p log -1 main
 '
 
 test_expect_success 'P4: a branch that somebody went to and committed on before recover is named, and undo brings his commit back' '
-	restore away && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 1 git -C p ews revert x >out 2>err && git -C p checkout -qf main && git -C p commit -q --allow-empty -m person && git -C p rev-parse main >person.tip &&
+	restore away && test_expect_code 137 killat -c "[.]git/index[.]lock" -o log 1 git -C p ews revert x >out 2>err && git -C p checkout -qf main && git -C p commit -q --allow-empty -m person && git -C p rev-parse main >person.tip &&
 	git -C p ews recover --all >out && test_grep "^.refs/heads/main. goes from $(cat person.tip) back to $(cat project.tip)$" out && is p project && left_is project.tip && git -C p ews undo x >out 2>err && test_grep "goes from $(cat project.tip) back to $(cat person.tip)$" err && is p work && left_is person.tip &&
 	restore away && test_expect_code 137 killat -c "refs/heads/main" -o log 1 git -C p ews revert x >out 2>err && left_is work.tip && echo refs/heads/main >want && git -C p symbolic-ref HEAD >out && test_cmp want out &&
 	git -C p ews recover --all >out && test_grep "^.refs/heads/main. goes from $(cat work.tip) back to $(cat project.tip)$" out && is p project && left_is project.tip
 '
 
 test_expect_success 'P4: recover names where a branch was that HEAD is on when somebody committed there since, and else not' '
-	restore place && state_of p >headed.want && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 1 git -C p ews revert x >out 2>err && save killed && git -C p ews recover --all >out && test_grep "was finished" out && test_grep ! "goes from" out && is p project && left_is project.tip &&
+	restore place && state_of p >headed.want && test_expect_code 137 killat -c "[.]git/index[.]lock" -o log 1 git -C p ews revert x >out 2>err && save killed && git -C p ews recover --all >out && test_grep "was finished" out && test_grep ! "goes from" out && is p project && left_is project.tip &&
 	restore killed && git -C p commit -q --allow-empty -m person && git -C p rev-parse main >person.tip && git -C p ews recover --all >out && test_grep "^.refs/heads/main. goes from $(cat person.tip) back to $(cat project.tip)$" out && is p project && git -C p ews undo x >out && is p headed && left_is work.tip
 '
 
 test_expect_success 'P4: recover of an undo says of a branch that moved since where it goes, or that it stays' '
-	restore away && git -C p ews revert x >out && git -C p checkout -q --detach && git -C p branch -qD main && save nowhere && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 1 git -C p ews undo x >out 2>err && git -C p branch main "$(cat project.tip)" &&
+	restore away && git -C p ews revert x >out && git -C p checkout -q --detach && git -C p branch -qD main && save nowhere && test_expect_code 137 killat -c "[.]git/index[.]lock" -o log 1 git -C p ews undo x >out 2>err && git -C p branch main "$(cat project.tip)" &&
 	git -C p ews recover --all >out && test_grep "^.refs/heads/main. goes from $(cat project.tip) back to $(cat work.tip)$" out && left_is work.tip &&
-	restore nowhere && git -C p branch main "$(cat project.tip)" && git -C p checkout -q main && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 1 git -C p ews undo x >out 2>err && git -C p commit-tree -p main -m person main^{tree} >person.tip && git -C p update-ref refs/heads/main "$(cat person.tip)" &&
+	restore nowhere && git -C p branch main "$(cat project.tip)" && git -C p checkout -q main && test_expect_code 137 killat -c "[.]git/index[.]lock" -o log 1 git -C p ews undo x >out 2>err && git -C p commit-tree -p main -m person main^{tree} >person.tip && git -C p update-ref refs/heads/main "$(cat person.tip)" &&
 	git -C p ews recover --all >out && test_grep "^.refs/heads/main. was at $(cat work.tip), and stays at $(cat person.tip): it has moved on since$" out && left_is person.tip
 '
 
 test_expect_success 'P4: recover finishes a revert in place whose branch another keeps from coming back, and says where HEAD is' '
-	restore place && base=$(git -C p rev-parse HEAD^) && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 1 git -C p ews revert x >out 2>err && git -C p branch -m main main/x && git -C p symbolic-ref HEAD refs/heads/main/x &&
+	restore place && base=$(git -C p rev-parse HEAD^) && test_expect_code 137 killat -c "[.]git/index[.]lock" -o log 1 git -C p ews revert x >out 2>err && git -C p branch -m main main/x && git -C p symbolic-ref HEAD refs/heads/main/x &&
 	test_expect_code 1 git -C p ews recover --all >out 2>err && test_grep "HEAD. differs after all: on no branch: .refs/heads/main/x. is in the way of .refs/heads/main" err &&
 	echo "$base" >want && git -C p rev-parse HEAD >out && test_cmp want out && test_must_fail git -C p symbolic-ref -q HEAD && git -C p ews recover --all 2>err && test_grep "nothing is interrupted" err &&
 	test_expect_code 1 git -C p ews revert x && git -C p branch -m main/x spare && git -C p ews revert x >out && test_grep "Status: Verified" out && is p project && git -C p ews end x &&
-	restore away && test_expect_code 137 killat -c "[.]git/[.]tmp-" -o log 1 git -C p ews revert x >out 2>err && git -C p branch -qm main main/x && test_expect_code 1 git -C p ews recover --all >out 2>err && test_grep "HEAD. differs after all: on no branch: .refs/heads/main/x. is in the way of .refs/heads/main" err &&
+	restore away && test_expect_code 137 killat -c "[.]git/index[.]lock" -o log 1 git -C p ews revert x >out 2>err && git -C p branch -qm main main/x && test_expect_code 1 git -C p ews recover --all >out 2>err && test_grep "HEAD. differs after all: on no branch: .refs/heads/main/x. is in the way of .refs/heads/main" err &&
 	git -C p rev-parse HEAD >out && test_cmp project.tip out && git -C p ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C p ews undo x && is p work && git -C p branch -m main/x spare && git -C p ews end x
 '
 
