@@ -533,4 +533,9 @@ test_expect_success 'a home without projects has all keys of what was cleaned in
 	git ews --home "$PWD/none" clean --all --json >out && for key in ended freed kept; do test_json_count out .$key 0 || return 1; done && test_json out .freed_bytes 0
 '
 
+test_expect_success STRACE 'clean waits for nobody who uses a workspace: there may be many' '
+	test_repo many && git -C many ews start one >path && take_ws path && { (cd "${ws:?}" && exec sleep 60) >/dev/null 2>&1 3>&- 4>&- 5>&- & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 20 test "${ws:?}" -ef /proc/"${pid:?}"/cwd &&
+	{ test_strace log -e trace=nanosleep,clock_nanosleep "$EWS_BIN/git-ews" -C many clean one >out 2>err || test $? = 1; } && test_grep "in use by sleep" err && test_grep ! "nanosleep" log
+'
+
 test_done

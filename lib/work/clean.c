@@ -166,7 +166,9 @@ static int end(struct sweep *sweep, struct ews_session *session)
 	const char *id = session->state.id;
 	const struct ews_farewell_opts artifacts = { .render = sweep->opts->render };
 	bool is_orphaned = ews_session_is_orphaned(session);
-	struct ews_end_opts opts = { .without_base = sweep->opts->force,
+	/* There may be many, and the next clean comes to this one again. */
+	struct ews_end_opts opts = { .at_once = true,
+				     .without_base = sweep->opts->force,
 				     .without_tree = sweep->opts->force,
 				     .progress = sweep->opts->progress,
 				     .payload = sweep->opts->payload };

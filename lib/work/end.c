@@ -245,9 +245,9 @@ static int begin(struct ews_step *step, struct ews_session *session, const struc
 }
 
 /* Who uses the workspace. What a command leaves behind it for a moment, as `git commit` its maintenance, is waited for. */
-static int find_users(struct ews_strv *out, const char *workspace)
+static int find_users(struct ews_strv *out, const char *workspace, bool at_once)
 {
-	uint64_t deadline = ews_clock_monotonic_ms() + USERS_WAIT_MS;
+	uint64_t deadline = ews_clock_monotonic_ms() + (at_once ? 0 : USERS_WAIT_MS);
 	int rc;
 
 	for (;;) {
@@ -260,7 +260,7 @@ static int find_users(struct ews_strv *out, const char *workspace)
 	return rc < 0 ? rc : ews_inuse_list_mounts(out, workspace);
 }
 
-static int refuse_users(const struct ews_session *session)
+static int refuse_users(const struct ews_session *session, bool at_once)
 {
 	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
 	int rc;
@@ -274,7 +274,7 @@ static int refuse_users(const struct ews_session *session)
 	/* A project is always in use. */
 	if (session->method->is_project)
 		return 0;
-	rc = find_users(&users, session->state.workspace);
+	rc = find_users(&users, session->state.workspace, at_once);
 	if (rc < 0 || !users.n)
 		return rc;
 	ews_error(EWS_EBUSY, "the workspace of session '%s' is in use by %s%s", session->state.id, users.items[0],
@@ -471,7 +471,7 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		return leave_branch(out, session, opts);
 	}
 	if (!opts->force)
-		rc = refuse_users(session);
+		rc = refuse_users(session, opts->at_once);
 	if (rc == 0)
 		rc = find_reverts_first(&will_revert, session, opts);
 	if (rc < 0)

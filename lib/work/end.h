@@ -16,6 +16,7 @@
 
 struct ews_end_opts {
 	bool force; /* although a process uses the workspace */
+	bool at_once; /* who uses the workspace is not waited for */
 	bool without_base; /* although its base is gone: all of the workspace counts as changed then */
 	bool without_tree; /* although its work tree is out of reach, or its files are no work tree any more */
 	bool dry_run; /* look, do nothing */
