@@ -155,6 +155,12 @@ test_expect_success 'what a command leaves behind it for a moment, as git its ma
 	new_session brief && { (cd "$ws" && exec sleep 0.3) >/dev/null 2>&1 3>&- 4>&- 5>&- & } && git -C p ews end brief && test_path_is_missing "$ws" && wait $!
 '
 
+test_expect_success STRACE 'meanwhile the session is nobody'"'"'s to keep others from' '
+	new_session meant && hold meant "cd \"$ws\" && echo ready && read x; :" && test_when_finished "let_go meant" && rm -f stopped.log &&
+	{ test_strace stopped.log -qq -e trace=clock_nanosleep -e inject=clock_nanosleep:signal=SIGSTOP:when=1 "$EWS_BIN/git-ews" -C p end meant >out 2>err 3>&- 4>&- 5>&- & } && test_wait_for 30 grep -qs "stopped by SIGSTOP" stopped.log && code=0 && { git -C p ews snapshot create meant >snap 2>said || code=$?; } &&
+	kill -CONT "$(sed -n "s/^\([0-9]*\) .*/\1/p; q" stopped.log)" && test_expect_code 1 wait $! && test_grep "is in use by" err && test $code = 0
+'
+
 test_expect_success 'a name that another workspace has as its prefix is not in use' '
 	new_session pre && pre=$ws && new_session pre-longer && hold pre "cd \"$ws\" && echo ready && read x; :" && test_when_finished "let_go pre" &&
 	git -C p ews end pre && test_path_is_missing "$pre" && test_path_is_dir "$ws"

@@ -244,41 +244,69 @@ static int begin(struct ews_step *step, struct ews_session *session, const struc
 	return rc < 0 ? rc : ews_sync_finish(&group);
 }
 
-/* Who uses the workspace. What a command leaves behind it for a moment, as `git commit` its maintenance, is waited for. */
-static int find_users(struct ews_strv *out, const char *workspace, bool at_once)
+/* Does a command run in it, of somebody else? */
+static bool is_running(const struct ews_session *session)
 {
-	uint64_t deadline = ews_clock_monotonic_ms() + (at_once ? 0 : USERS_WAIT_MS);
-	int rc;
-
-	for (;;) {
-		rc = ews_inuse_list(out, workspace);
-		if (rc < 0 || !out->n || ews_clock_monotonic_ms() >= deadline)
-			break;
-		ews_strv_clear(out);
-		ews_clock_sleep_ms(20);
-	}
-	return rc < 0 ? rc : ews_inuse_list_mounts(out, workspace);
+	return session->owner_lock.fd < 0 && ews_session_has_living_owner(session);
 }
 
-static int refuse_users(const struct ews_session *session, bool at_once)
+/* What a command leaves behind it for a moment, as `git commit` its maintenance, is waited for. */
+static int outwait_users(const char *workspace)
 {
-	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
+	uint64_t deadline = ews_clock_monotonic_ms() + USERS_WAIT_MS;
+
+	for (;;) {
+		EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
+		int rc = ews_inuse_list(&users, workspace);
+
+		if (rc < 0 || !users.n || ews_clock_monotonic_ms() >= deadline)
+			return rc;
+		ews_clock_sleep_ms(20);
+	}
+}
+
+/* Who uses the workspace of the session, which is locked. Of a project's nobody asks: it is always in use. */
+static int find_users(struct ews_strv *out, const struct ews_session *session)
+{
 	int rc;
 
-	if (session->owner_lock.fd < 0 && ews_session_has_living_owner(session)) {
+	if (session->state.state == EWS_STATE_ENDED || session->method->is_project || is_running(session))
+		return 0;
+	rc = ews_inuse_list(out, session->state.workspace);
+	return rc < 0 ? rc : ews_inuse_list_mounts(out, session->state.workspace);
+}
+
+/* Lock the session, and find who uses its workspace. While it is waited whether that ends the lock is anybody's, unless it was held. */
+static int lock_session(struct ews_strv *users, struct ews_session *session, const struct ews_end_opts *opts)
+{
+	bool was_held = session->lock.fd >= 0;
+	int rc = opts->force ? ews_session_lock(session, "end") : ews_session_lock_settled(session, "end");
+
+	if (rc == 0 && !opts->force)
+		rc = find_users(users, session);
+	if (rc < 0 || !users->n || opts->at_once)
+		return rc;
+	ews_strv_clear(users);
+	if (!was_held)
+		ews_session_unlock(session);
+	rc = outwait_users(session->state.workspace);
+	if (rc == 0)
+		rc = ews_session_lock_settled(session, "end");
+	return rc < 0 ? rc : find_users(users, session);
+}
+
+static int refuse_users(const struct ews_session *session, const struct ews_strv *users)
+{
+	if (is_running(session)) {
 		ews_error(EWS_EBUSY, "a command runs in session '%s' (process %ld)", session->state.id,
 			  (long)session->state.owner.pid);
 		ews_error_hint("wait for its end, or use --force");
 		return EWS_EBUSY;
 	}
-	/* A project is always in use. */
-	if (session->method->is_project)
+	if (!users->n)
 		return 0;
-	rc = find_users(&users, session->state.workspace, at_once);
-	if (rc < 0 || !users.n)
-		return rc;
-	ews_error(EWS_EBUSY, "the workspace of session '%s' is in use by %s%s", session->state.id, users.items[0],
-		  users.n > 1 ? " and others" : "");
+	ews_error(EWS_EBUSY, "the workspace of session '%s' is in use by %s%s", session->state.id, users->items[0],
+		  users->n > 1 ? " and others" : "");
 	ews_error_hint("end or unmount that, or use --force");
 	return EWS_EBUSY;
 }
@@ -455,13 +483,14 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 {
 	EWS_CLEANUP(end_result) struct ews_end_result result = EWS_END_RESULT_INIT;
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
 	struct drift drift;
 	bool will_revert = false, is_collected;
 	int rc;
 
 	if (!opts->dry_run)
 		ews_reserve_ease(session->repo->home);
-	rc = opts->force ? ews_session_lock(session, "end") : ews_session_lock_settled(session, "end");
+	rc = lock_session(&users, session, opts);
 	if (rc < 0)
 		return rc;
 	/* What it leaves belongs there, wherever the end is called. */
@@ -471,7 +500,7 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		return leave_branch(out, session, opts);
 	}
 	if (!opts->force)
-		rc = refuse_users(session, opts->at_once);
+		rc = refuse_users(session, &users);
 	if (rc == 0)
 		rc = find_reverts_first(&will_revert, session, opts);
 	if (rc < 0)
