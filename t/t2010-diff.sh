@@ -522,6 +522,10 @@ test_expect_success 'P8: HEAD, or its branch, that can not be read just now is n
 	done && test $look -gt 4
 '
 
+test_expect_success 'a path of the index is no revision' '
+	for spec in :src/main.c :0:src/main.c; do test_expect_code 128 git -C unread ews diff "$spec" 2>err && test_grep "no snapshot, session or revision" err && test_expect_code 128 git -C unread ews start --base "$spec" 2>err && test_grep ! unimplemented err || return 1; done
+'
+
 test_expect_success 'P8: nor is another branch, a tag, or what they lead to' '
 	git -C unread branch side && git -C unread tag -a -m one tag && for spec in side tag main~1; do for error in EIO EMFILE; do look=0 && while test_more_looks; do
 		test_look $error "(/unread/[.]git/(refs/(heads|tags)/.*|packed-refs)|^openat.*/objects/../.*)$" -C unread diff "$spec" >out 2>err && test_grep ! "no snapshot, session or revision" err || return 1

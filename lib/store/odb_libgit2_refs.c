@@ -76,6 +76,9 @@ int ews_libgit2_resolve(struct ews_oid *out, git_repository *repo, const char *s
 	EWS_CLEANUP(free) char *full = is_short ? ews_strfmt("HEAD%s", spec + 1) : ews_strdup(spec);
 	int rc;
 
+	/* A path of the index, but for ":/<text>". */
+	if (*spec == ':' && spec[1] != '/')
+		return ews_error(EWS_ENOTFOUND, "'%s' is no revision here", spec);
 	rc = ews_git2.git_revparse_single(&obj, repo, full);
 	if (rc == GIT_EAMBIGUOUS)
 		return ews_error(EWS_ENOTFOUND, "'%s' may mean more than one object", spec);
