@@ -274,11 +274,16 @@ test_expect_success 'P6: stashes that are gone, or came, are named with what bri
 	git -C hoard stash list --format=%H -2 >came && sed -n "s/^hint: //p" err >back && test_line_count = 1 back && (cd hoard && sh -e ../back) && git -C hoard stash list --format=%H | sort >after && cut -d" " -f1 before | sort - came | test_cmp - after
 '
 
+test_expect_success 'in place one that came is shown, not taken away' '
+	test_repo stashed && git -C stashed ews start --method in-place s && for n in 1 2; do echo $n >>stashed/src/log && git -C stashed stash -q || return 1; done && git -C stashed ews revert s 2>err && test_grep "alone holds what this shows: git stash list$" err >shown && test_line_count = 1 shown &&
+	git -C stashed ews end --json s >json 2>err && test_json json ".sessions[0].revert.ref_commands[0]" "git stash list" && git -C stashed stash list >out && test_line_count = 2 out
+'
+
 test_expect_success 'P4: no hint takes away a stash that somebody made meanwhile: it has the only copy' '
 	test_repo aside && behind aside helper "echo ready; until test -e \"\$EWS_PROJECT/../go\"; do sleep 0.1; done" && until grep -q ready helper.out; do sleep 0.1; done && echo mine >>aside/src/log && git -C aside stash -q && : >go && wait "$pid" &&
 	test_grep "^error: the project changed while the command ran: stash [0-9a-f]* (WIP on main.*) is new" helper.err && test_grep ! "^hint:.*stash" helper.err && git -C aside stash pop -q && test_grep mine aside/src/log &&
 	test_expect_code 0 run_in aside --json --guard=off -- sh -c "cd \"\$EWS_PROJECT\" && git stash -q" && test_json_count out .drift 1 && test_json_count out .commands 1 && test_json out ".commands[0]" "" && git -C aside stash pop -q &&
-	git -C aside ews start --method in-place s && git -C aside stash -q && git -C aside ews revert s 2>err && test_grep ! "stash" err && git -C aside ews end s && test_grep mine aside/src/log && git -C aside stash show -p >out && test_grep mine out
+	git -C aside ews start --method in-place s && git -C aside stash -q && git -C aside ews revert s 2>err && test_grep ! "stash drop" err && git -C aside ews end s && test_grep mine aside/src/log && git -C aside stash show -p >out && test_grep mine out
 '
 
 test_expect_success 'P4: no hint takes away a branch that alone holds a commit, or has one in its log; it shows them' '

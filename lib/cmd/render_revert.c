@@ -157,7 +157,8 @@ void ews_render_ref_commands_talk(const struct ews_cmd_ctx *ctx, const struct ew
 	size_t i;
 
 	for (i = 0; i < commands->n; i++)
-		if (ews_str_begins(commands->items[i], EWS_TRIPWIRE_SHOW))
+		if (ews_str_begins(commands->items[i], EWS_TRIPWIRE_SHOW) ||
+		    !strcmp(commands->items[i], EWS_TRIPWIRE_STASHES))
 			ews_cmd_warn(ctx, "a ref of the project is new, and alone holds what this shows: %s",
 				     commands->items[i]);
 		else

@@ -477,6 +477,9 @@ static void add_stash_command(const struct teller *teller, const char *before)
 	EWS_CLEANUP(buf) struct ews_buf command = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *message = before && is_stash(before) ? stash_message(before) : ews_strdup("");
 
+	/* Where no line says that it is new the command does. */
+	if (!before && !teller->kept && !ews_strv_has(teller->out, EWS_TRIPWIRE_STASHES))
+		ews_strv_add(teller->out, EWS_TRIPWIRE_STASHES);
 	if (!before)
 		return;
 	ews_buf_adds(&command, "git stash store ");
