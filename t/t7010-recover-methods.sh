@@ -106,7 +106,7 @@ test_expect_success 'P4: undo in place' '
 '
 
 test_expect_success 'P1, P4: what was to replace an index of the project goes, and nothing that only looks like it' '
-	restore undo && test_expect_code 137 killat -c "[.]git/index[.]lock" -o log 2 git -C p ews undo x >out 2>err && test_path_is_file p/.git/index.lock && mkdir p/.git/.tmp-0123456789abcdef && echo mine >p/.git/.tmp-mine &&
+	restore undo && test_expect_code 137 killat -c "[.]git/index[.]lock" -o log 2 git -C p ews undo x >out 2>err && test_path_is_file p/.git/index.lock && echo draft >p/.git/.tmp-fedcba9876543210 && mkdir p/.git/.tmp-0123456789abcdef && echo mine >p/.git/.tmp-mine &&
 	git -C p ews recover --all && test_path_is_missing p/.git/index.lock && find p/.git -name ".tmp-*" | sort >left && printf "p/.git/%s\n" .tmp-0123456789abcdef .tmp-mine >want && test_cmp want left && rm -r p/.git/.tmp-*
 '
 
