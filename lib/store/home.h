@@ -25,6 +25,7 @@
 #define EWS_HOME_WORKING "working"
 
 /* What lies in a repository's directory there, beside its locks (EWS_LOCKS). */
+#define EWS_WORKING_ROUNDS "rounds"
 #define EWS_WORKING_SESSIONS "sessions"
 #define EWS_WORKING_TRASH "trash"
 #define EWS_WORKING_UNDO "undo"

@@ -123,7 +123,7 @@ static int choose_parent(char **out, struct ews_repo *repo, const char *in, cons
 		if (home_fd < 0)
 			return home_fd;
 		real = realpath(repo->dir, NULL);
-		*out = ews_path_join(real ? real : repo->dir, "qe");
+		*out = ews_path_join(real ? real : repo->dir, EWS_WORKING_WORKSPACES);
 		return 0;
 	}
 	path = ews_path_absolute(cwd ? cwd : "/", in);

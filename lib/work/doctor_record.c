@@ -563,7 +563,7 @@ static void look_at_stray(struct ews_checkup *out, const struct ews_patient *pat
 /* Workspaces in home that no record leads to. Of one that `start --in` put elsewhere nobody knows the path then. */
 static void look_at_strays(struct ews_checkup *out, const struct ews_patient *patient)
 {
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(patient->repo->dir_fd, "qe");
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(patient->repo->dir_fd, EWS_WORKING_WORKSPACES);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	ssize_t n = fd < 0 ? fd : ews_dir_names_read(&names, fd);
 

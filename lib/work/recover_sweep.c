@@ -327,7 +327,7 @@ static void sweep_rounds(struct ews_repo *repo)
 	if (ews_round_teams(&teams, repo) < 0)
 		ews_error_clear();
 	for (size_t i = 0; i < teams.n; i++) {
-		EWS_CLEANUP(free) char *rel = ews_path_join("rounds", teams.items[i]);
+		EWS_CLEANUP(free) char *rel = ews_path_join(EWS_WORKING_ROUNDS, teams.items[i]);
 
 		sweep_below(repo->dir_fd, rel);
 	}

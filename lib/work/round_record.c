@@ -89,7 +89,7 @@ static int list_names(struct ews_strv *out, int fd, const char *end)
 /* Open "rounds", or the team's below it; EWS_ENOTFOUND where there is none. */
 static int open_rounds(struct ews_repo *repo, const char *team)
 {
-	EWS_CLEANUP(free) char *rel = team ? ews_strfmt("rounds/%s", team) : ews_strdup("rounds");
+	EWS_CLEANUP(free) char *rel = team ? ews_strfmt(EWS_WORKING_ROUNDS "/%s", team) : ews_strdup(EWS_WORKING_ROUNDS);
 	int rc = ews_repo_need_dir(repo);
 
 	return rc < 0 ? rc : ews_dir_open_own(repo->dir_fd, rel);
@@ -294,7 +294,7 @@ int ews_rounds_damaged(struct ews_strv *out, struct ews_repo *repo)
 
 int ews_round_write(struct ews_repo *repo, const struct ews_round *round)
 {
-	EWS_CLEANUP(free) char *rel = ews_strfmt("rounds/%s", round->team);
+	EWS_CLEANUP(free) char *rel = ews_strfmt(EWS_WORKING_ROUNDS "/%s", round->team);
 	EWS_CLEANUP(free) char *name = ews_strfmt("%s" RECORD_END, round->id);
 	EWS_CLEANUP(fd) int fd = ews_repo_subdir(repo, rel);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path_line.h"
+#include "store/home.h"
 #include "store/put.h"
 #include "work/rules.h"
 #include "work/session_place.h"
@@ -96,7 +97,7 @@ static bool has_content(const struct ews_scan *scan)
 
 static int open_archive(struct ews_repo *repo, const char *team, bool make)
 {
-	EWS_CLEANUP(free) char *rel = ews_strfmt("rounds/%s/" ARCHIVE, team);
+	EWS_CLEANUP(free) char *rel = ews_strfmt(EWS_WORKING_ROUNDS "/%s/" ARCHIVE, team);
 
 	return make ? ews_repo_subdir(repo, rel) : ews_dir_open_own(repo->dir_fd, rel);
 }

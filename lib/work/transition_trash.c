@@ -46,7 +46,7 @@ int ews_transition_open_trash(struct ews_repo *repo, const struct ews_session *s
 	EWS_CLEANUP(free) char *path = ews_transition_trash_path(repo, session, step_id);
 	EWS_CLEANUP(free) char *trash = ews_path_dir(path);
 	EWS_CLEANUP(free) char *above = ews_path_dir(trash);
-	EWS_CLEANUP(free) char *below = ews_strfmt("trash/%s", step_id);
+	EWS_CLEANUP(free) char *below = ews_strfmt(EWS_WORKING_TRASH "/%s", step_id);
 	EWS_CLEANUP(fd) int above_fd = -1;
 	EWS_CLEANUP(fd) int fd = -1;
 	int rc = session && !session->method->is_project ? 0 : ews_repo_make_own_dir(repo);
