@@ -275,21 +275,6 @@ static int write_root(struct ews_transition_result *out, const struct ews_transi
 	return fchmod(root_fd, work->target.root_mode) < 0 ? ews_error_os("cannot set the mode of the workspace") : 0;
 }
 
-/*
- * A lock of git's that comes and goes is nobody's work. One that was there when the present state was kept, and has gone, was not
- * there; one that stays, and was not, is somebody's.
- */
-static void outwait_locks(struct ews_transition_work *work)
-{
-	static const char *const locks[] = { EWS_INDEX_LOCK, "HEAD.lock" };
-	EWS_CLEANUP(fd) int admin = ews_session_open_admin(work->session);
-
-	for (size_t i = 0; i < sizeof(locks) / sizeof(*locks) && admin >= 0; i++)
-		if (ews_gitstate_outwait_lock(admin, locks[i]))
-			ews_gitstate_drop_left(&work->now.git, locks[i]);
-	ews_error_clear(); /* who looks what has changed says why it can't be opened */
-}
-
 /* Is the index that `admin_fd` has another than the one that was kept? Of one that git has refreshed nothing is lost. */
 static int index_changed_since(const struct ews_transition_work *work, int admin_fd)
 {
@@ -330,15 +315,18 @@ static int has_changed_since(const struct ews_transition_work *work, int admin, 
 }
 
 /*
- * From here on nobody stages anything, who goes by the lock as git does. Where it can't be had whoever has it may be at it still, and then
- * the index is his, or it is one that was there before, and makes way; or it can't be written, which is found then.
+ * From here on nobody stages anything, who goes by the lock as git does. A lock of git's that comes and goes is nobody's work: it is waited
+ * for, and one that was there when the present state was kept, and has gone, was not there. Where it stays whoever has it may be at it
+ * still, and then the index is his, or it is one that was there before, and makes way; or it can't be written, which is found then.
  */
-static void lock_index(struct ews_index_lock *lock, const struct ews_transition_work *work, int admin)
+static void lock_index(struct ews_index_lock *lock, struct ews_transition_work *work, int admin)
 {
-	if (admin < 0 || ews_gitstate_left(&work->now.git, EWS_INDEX_LOCK))
-		return;
-	(void)ews_index_lock_take(lock, admin);
-	ews_error_clear();
+	if (ews_gitstate_outwait_lock(admin, "HEAD.lock"))
+		ews_gitstate_drop_left(&work->now.git, "HEAD.lock");
+	if (ews_index_lock_take(lock, admin) == 0)
+		ews_gitstate_drop_left(&work->now.git, EWS_INDEX_LOCK);
+	else
+		ews_error_clear();
 }
 
 static int write_state(struct ews_transition_result *out, struct ews_transition_work *work, int admin,
@@ -374,9 +362,9 @@ int ews_transition_write_git(struct ews_transition_result *out, struct ews_trans
 
 	if (rc < 0 || !ews_transition_moves_git(work))
 		return rc;
-	outwait_locks(work);
 	before = ews_session_open_admin(work->session);
-	lock_index(&lock, work, before);
+	if (before >= 0)
+		lock_index(&lock, work, before);
 	changed = has_changed_since(work, before, &lock);
 	if (changed < 0)
 		return changed;
