@@ -45,10 +45,14 @@ struct words {
 	const char *action; /* what the reflog is to say was done; NULL: what git says */
 };
 
-/* Is that user of a directory a git, and none of ours? */
-static bool is_git(const char *user)
+/* Is one of those who use a directory a git, and none of ours? */
+static bool has_git(const struct ews_strv *users)
 {
-	return ews_str_begins(user, "git") && !ews_str_begins(user, "git-ews ");
+	bool has = false;
+
+	for (size_t i = 0; i < users->n && !has; i++)
+		has = ews_str_begins(users->items[i], "git") && !ews_str_begins(users->items[i], "git-ews ");
+	return has;
 }
 
 /* Does any git stand in the project, or in its repository, or does another program hold the lock on its index? */
@@ -68,22 +72,18 @@ static bool is_git_at_work(void *payload)
 		ews_error_clear(); /* who can't be seen may be one */
 		found = true;
 	}
-	for (size_t i = 0; i < users.n && !found; i++)
-		found = is_git(users.items[i]);
-	return found;
+	return found || has_git(&users);
 }
 
 /* Likewise in a workspace. */
 static bool is_git_in(void *payload)
 {
 	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
-	int rc = ews_inuse_list(&users, payload);
-	bool found = rc < 0;
 
+	if (ews_inuse_list(&users, payload) == 0)
+		return has_git(&users);
 	ews_error_clear(); /* as above */
-	for (size_t i = 0; i < users.n && !found; i++)
-		found = is_git(users.items[i]);
-	return found;
+	return true;
 }
 
 void ews_stage_sweep_index(int git_fd, const char *workspace, int64_t since_s)
