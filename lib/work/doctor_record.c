@@ -541,7 +541,7 @@ static bool is_registered(const struct ews_repo *repo, const char *id)
 static void look_at_stray(struct ews_checkup *out, const struct ews_patient *patient, int dir_fd, const char *id)
 {
 	const struct ews_repo *repo = patient->repo;
-	EWS_CLEANUP(free) char *path = ews_strfmt("%s/qe/%s", repo->dir, id);
+	EWS_CLEANUP(free) char *path = ews_strfmt("%s/" EWS_WORKING_WORKSPACES "/%s", repo->dir, id);
 	EWS_CLEANUP(free) char *shown = ews_shell_shown(path);
 	struct ews_check *check;
 	struct stat st;
@@ -556,7 +556,8 @@ static void look_at_stray(struct ews_checkup *out, const struct ews_patient *pat
 		ews_check_advise(check, UNREAD_FIRST);
 	else
 		ews_check_advise(check,
-				 "bring back '%s/sessions/%s'; where that is lost, look what is in '%s', then rm -rf %s",
+				 "bring back '%s/" EWS_WORKING_SESSIONS
+				 "/%s'; where that is lost, look what is in '%s', then rm -rf %s",
 				 repo->dir, id, path, shown);
 }
 

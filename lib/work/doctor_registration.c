@@ -174,7 +174,7 @@ static bool can_come_back(const struct ews_patient *patient, const struct entry 
 		ews_error_clear();
 		return rc != EWS_ENOTFOUND;
 	}
-	workspace = ews_strfmt("%s/%s/qe/%s", working, ews_path_base(dir), id);
+	workspace = ews_strfmt("%s/%s/" EWS_WORKING_WORKSPACES "/%s", working, ews_path_base(dir), id);
 	if (!strcmp(entry->workspace, workspace))
 		return false;
 	fd = ews_dir_open(dir);

@@ -89,7 +89,8 @@ static int list_names(struct ews_strv *out, int fd, const char *end)
 /* Open "rounds", or the team's below it; EWS_ENOTFOUND where there is none. */
 static int open_rounds(struct ews_repo *repo, const char *team)
 {
-	EWS_CLEANUP(free) char *rel = team ? ews_strfmt(EWS_WORKING_ROUNDS "/%s", team) : ews_strdup(EWS_WORKING_ROUNDS);
+	EWS_CLEANUP(free)
+	char *rel = team ? ews_strfmt(EWS_WORKING_ROUNDS "/%s", team) : ews_strdup(EWS_WORKING_ROUNDS);
 	int rc = ews_repo_need_dir(repo);
 
 	return rc < 0 ? rc : ews_dir_open_own(repo->dir_fd, rel);
@@ -193,8 +194,9 @@ static int read_one(struct ews_round *out, struct ews_repo *repo, int fd, const 
 	if (rc == 0 && (strcmp(out->id, id) != 0 || strcmp(out->team, team) != 0))
 		rc = ews_error(EWS_EDAMAGED, "it is another one's");
 	if (rc == EWS_EDAMAGED)
-		ews_error_hint("it is '%s/rounds/%s/%s': move it away, and the round is none any more", repo->dir,
-			       team, name);
+		ews_error_hint("it is '%s/" EWS_WORKING_ROUNDS
+			       "/%s/%s': move it away, and the round is none any more",
+			       repo->dir, team, name);
 	if (rc < 0)
 		return ews_error_wrap("the record of round 'ews/%s'", id);
 	rc = is_open(repo, out);

@@ -306,7 +306,7 @@ int ews_scratch_list(struct ews_strv *out, struct ews_repo *repo, const char *te
 	if (n_listed)
 		qsort(list, n_listed, sizeof(*list), cmp_newest_first);
 	for (size_t i = 0; i < n_listed; i++)
-		ews_strv_addf(out, "%s/rounds/%s/" ARCHIVE "/%s", repo->dir, team, list[i].name);
+		ews_strv_addf(out, "%s/" EWS_WORKING_ROUNDS "/%s/" ARCHIVE "/%s", repo->dir, team, list[i].name);
 	return n < 0 ? (int)n : 0;
 }
 

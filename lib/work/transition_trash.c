@@ -36,7 +36,7 @@ char *ews_transition_trash_path(const struct ews_repo *repo, const struct ews_se
 	if (!session || session->method->is_project)
 		return ews_strfmt("%s/.superqode/trash/%s", repo->project, step_id);
 	if (ews_session_is_at_home(session))
-		return ews_strfmt("%s/trash/%s", repo->dir, step_id);
+		return ews_strfmt("%s/" EWS_WORKING_TRASH "/%s", repo->dir, step_id);
 	parent = ews_path_dir(session->state.workspace);
 	return ews_strfmt("%s/" EWS_TRASH_ELSEWHERE "/%s", parent, step_id);
 }
