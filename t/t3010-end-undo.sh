@@ -537,6 +537,12 @@ test_expect_success 'the end of a session in place, done again, reverts nothing 
 	done
 '
 
+test_expect_success 'the same with a split index' '
+	test_repo cut && git -C cut config core.splitIndex true && git -C cut update-index --split-index && git -C cut rev-parse --shared-index-path >out && test -s out && (cd cut && git ews start --method in-place ip && echo agent >>run.sh && git ews end ip) && for look in : "git update-index --index-version 4"; do
+		(cd cut && git ews undo && eval "$look" && git ews undo --redo) && git -C cut ews undo --list >out && test_line_count = 2 out && git -C cut status --porcelain >out && test_must_be_empty out || return 1
+	done && git -C cut ews undo && git -C cut rm -q --cached run.sh && git -C cut ews undo --redo && git -C cut ews undo --list >out && test_line_count = 3 out && git -C cut status --porcelain >out && test_must_be_empty out
+'
+
 # two_trees <name>: a repository of that name, and a linked work tree <name>-lw with other files; $snap is the latter's state.
 two_trees() {
 	test_repo "$1" && git -C "$1" worktree add -q "../$1-lw" -b "$1-lw" && (cd "$1-lw" && git rm -qr src && echo lw >b && git add b && git commit -qm lw) && snap=$(git -C "$1-lw" ews snapshot create)

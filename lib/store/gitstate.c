@@ -70,6 +70,11 @@ static bool is_shared_index(const char *name)
 	return ews_str_begins(name, "sharedindex.");
 }
 
+bool ews_gitstate_is_of_index(const char *name)
+{
+	return !strcmp(name, "index") || is_shared_index(name);
+}
+
 static bool is_carried(const char *name)
 {
 	return ews_str_is_any(name, carried) || is_shared_index(name);
@@ -580,12 +585,19 @@ void ews_gitstate_list_strange(struct ews_strv *out, const struct ews_gitstate *
 	list_other(out, &now->left, &state->left);
 }
 
+static bool is_no_shared_index(void *payload, const char *name)
+{
+	(void)payload;
+	return !is_shared_index(name);
+}
+
 bool ews_gitstate_has_same_files(const struct ews_gitstate *a, const struct ews_gitstate *b)
 {
 	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
 
 	list_other(&names, &a->files, &b->files);
 	list_other(&names, &b->files, &a->files);
+	ews_strv_filter(&names, is_no_shared_index, NULL);
 	list_other(&names, &a->left, &b->left);
 	list_other(&names, &b->left, &a->left);
 	return !names.n;

@@ -97,6 +97,8 @@ int ews_gitstate_note(struct ews_gitstate *state, int git_fd, const char *name);
 void ews_gitstate_drop_left(struct ews_gitstate *state, const char *name);
 /* Nothing is left. */
 void ews_gitstate_forget_left(struct ews_gitstate *state);
+/* Is it the index, or one that a split index shares? */
+bool ews_gitstate_is_of_index(const char *name);
 /* Does what has that name belong to git's state? */
 bool ews_gitstate_is_name(const char *name);
 /* Has it not changed from the one to the other? */
@@ -129,7 +131,7 @@ int ews_gitstate_write(const struct ews_gitstate *state, int git_fd, int keep_fd
 /* Add the files, which the index is none of, and what is left to a digest. */
 void ews_gitstate_hash_files(struct ews_hash *hash, const struct ews_gitstate *state);
 
-/* Are the files, which the index is none of, and what is left the same in both? */
+/* Are the files, which the index and what it shares are none of, and what is left the same in both? */
 bool ews_gitstate_has_same_files(const struct ews_gitstate *a, const struct ews_gitstate *b);
 
 /* The names of what differs of `b` from `a`, "index" among them; of the index the mtime counts too, which that of `b` may have cut. */

@@ -544,6 +544,29 @@ int ews_index_borrow_state(struct ews_index *out, const struct ews_gitstate *sta
 	return parse(out, state->index.ptr, state->index.len, state, algo, true);
 }
 
+static bool is_same_entry(const struct ews_index_entry *a, const struct ews_index_entry *b)
+{
+	return a->stage == b->stage && a->mode == b->mode && ews_oid_equal(&a->oid, &b->oid) &&
+	       a->is_assumed_unchanged == b->is_assumed_unchanged && a->is_intent_to_add == b->is_intent_to_add &&
+	       a->is_skip_worktree == b->is_skip_worktree && !strcmp(a->path, b->path);
+}
+
+bool ews_index_is_alike(const struct ews_gitstate *a, const struct ews_gitstate *b, enum ews_hash_algo algo)
+{
+	EWS_CLEANUP(index) struct ews_index was = EWS_INDEX_INIT;
+	EWS_CLEANUP(index) struct ews_index now = EWS_INDEX_INIT;
+	bool is_same;
+
+	if (!a->has_index || !b->has_index)
+		return false;
+	is_same = ews_index_borrow_state(&was, a, algo) == 0 && ews_index_borrow_state(&now, b, algo) == 0 &&
+		  was.n == now.n;
+	ews_error_clear();
+	for (size_t i = 0; i < now.n && is_same; i++)
+		is_same = is_same_entry(&was.items[i], &now.items[i]);
+	return is_same;
+}
+
 /* The first entry that does not sort before the `len` bytes of `path` with `tail` behind them. */
 static size_t lower_bound(const struct ews_index *index, const char *path, size_t len, const char *tail)
 {

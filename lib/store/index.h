@@ -65,6 +65,11 @@ int ews_index_parse(struct ews_index *out, const void *data, size_t len, enum ew
 int ews_index_parse_state(struct ews_index *out, const struct ews_gitstate *state, enum ews_hash_algo algo);
 /* The same, which takes less: `state` must stay as it is while the index is used. */
 int ews_index_borrow_state(struct ews_index *out, const struct ews_gitstate *state, enum ews_hash_algo algo);
+/*
+ * Do the indexes of both name the same, whatever they say of stat data and however they are split? One that is missing, or can't be
+ * understood, is like none.
+ */
+bool ews_index_is_alike(const struct ews_gitstate *a, const struct ews_gitstate *b, enum ews_hash_algo algo);
 
 /* The first entry of `path` (its lowest stage), or NULL. */
 const struct ews_index_entry *ews_index_find(const struct ews_index *index, const char *path);

@@ -28,26 +28,7 @@ static int has_commits(struct ews_strv *closed, const struct ews_session *sessio
 	return rc < 0 ? rc : has;
 }
 
-static bool is_same_entry(const struct ews_index_entry *a, const struct ews_index_entry *b)
-{
-	return a->stage == b->stage && a->mode == b->mode && ews_oid_equal(&a->oid, &b->oid) &&
-	       !strcmp(a->path, b->path);
-}
-
 /* Whoever looks has git refresh the index: what counts is what it names. One that makes no sense is kept as it is. */
-static bool is_staged_alike(const struct ews_gitstate *a, const struct ews_gitstate *b, enum ews_hash_algo algo)
-{
-	EWS_CLEANUP(index) struct ews_index was = EWS_INDEX_INIT;
-	EWS_CLEANUP(index) struct ews_index now = EWS_INDEX_INIT;
-	bool is_same = a->has_index && b->has_index && ews_index_parse_state(&was, a, algo) == 0 &&
-		       ews_index_parse_state(&now, b, algo) == 0 && was.n == now.n;
-
-	ews_error_clear();
-	for (size_t i = 0; i < now.n && is_same; i++)
-		is_same = is_same_entry(&was.items[i], &now.items[i]);
-	return is_same;
-}
-
 static bool differs(const struct ews_gitstate *was, const struct ews_gitstate *now, enum ews_hash_algo algo)
 {
 	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
@@ -55,7 +36,7 @@ static bool differs(const struct ews_gitstate *was, const struct ews_gitstate *n
 
 	ews_gitstate_differences(&names, was, now);
 	for (size_t i = 0; i < names.n && !is_known; i++)
-		is_known = strcmp(names.items[i], "index") != 0 || !is_staged_alike(was, now, algo);
+		is_known = !ews_gitstate_is_of_index(names.items[i]) || !ews_index_is_alike(was, now, algo);
 	return is_known;
 }
 

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "store/gitfile.h"
+#include "store/index.h"
 #include "store/index_digest.h"
 #include "work/history.h"
 #include "work/session_place.h"
@@ -47,13 +48,14 @@ static bool is_index_alike(const struct ews_gitstate *a, const struct ews_gitsta
 		return false;
 	ews_index_digest_bytes(a_digest, a->index.ptr, a->index.len, algo);
 	ews_index_digest_bytes(b_digest, b->index.ptr, b->index.len, algo);
-	return !memcmp(a_digest, b_digest, sizeof(a_digest));
+	/* Of one that is split the digest says nothing of what it names. */
+	return !memcmp(a_digest, b_digest, sizeof(a_digest)) || ews_index_is_alike(a, b, algo);
 }
 
 static bool is_no_index(void *payload, const char *name)
 {
 	(void)payload;
-	return strcmp(name, "index") != 0;
+	return !ews_gitstate_is_of_index(name);
 }
 
 /* Has one that git refreshed other bytes than the one that is wanted, and names the same? */
@@ -88,7 +90,7 @@ void ews_transition_pass_by_refreshed(struct ews_strv *names, const struct ews_t
 		const char *name = all.items[i];
 		bool is_passing = ews_gitstate_is_lock(name) && admin >= 0 && ews_gitstate_outwait_lock(admin, name);
 
-		if (!strcmp(name, "index"))
+		if (ews_gitstate_is_of_index(name))
 			is_passing = is_refreshed(&work->target.git, &content->git, ews_odb_algo(work->repo->odb));
 		if (!is_passing)
 			ews_strv_add(names, name);
@@ -275,20 +277,19 @@ static int write_root(struct ews_transition_result *out, const struct ews_transi
 	return fchmod(root_fd, work->target.root_mode) < 0 ? ews_error_os("cannot set the mode of the workspace") : 0;
 }
 
-/* Is the index that `admin_fd` has another than the one that was kept? Of one that git has refreshed nothing is lost. */
-static int index_changed_since(const struct ews_transition_work *work, int admin_fd)
+/* Has the index, read into `since`, which has the files, become another than the one that was kept? Of one that git has refreshed nothing is lost. */
+static int index_changed_since(const struct ews_transition_work *work, struct ews_gitstate *since, int admin_fd)
 {
 	const struct ews_gitstate *kept = work->index_is_lent ? &work->target.git : &work->now.git;
-	EWS_CLEANUP(gitstate) struct ews_gitstate since = EWS_GITSTATE_INIT;
 	struct stat st;
 	int rc;
 
 	if (fstatat(admin_fd, "index", &st, AT_SYMLINK_NOFOLLOW) == 0 && ews_gitstate_may_have_index(kept, &st))
 		return 0;
-	rc = ews_gitstate_read_index(&since, admin_fd);
+	rc = ews_gitstate_read_index(since, admin_fd);
 	if (rc < 0)
 		return rc;
-	return (since.has_index || kept->has_index) && !is_index_alike(kept, &since, ews_odb_algo(work->repo->odb));
+	return (since->has_index || kept->has_index) && !is_index_alike(kept, since, ews_odb_algo(work->repo->odb));
 }
 
 /*
@@ -310,7 +311,7 @@ static int has_changed_since(const struct ews_transition_work *work, int admin, 
 	ews_gitstate_drop_lock(&since, lock);
 	if (!ews_gitstate_has_same_files(&work->now.git, &since))
 		return 1;
-	rc = index_changed_since(work, admin);
+	rc = index_changed_since(work, &since, admin);
 	return rc != 0 ? rc : ews_transition_head_has_moved(work);
 }
 
