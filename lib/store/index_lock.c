@@ -29,7 +29,7 @@ int ews_index_lock_take(struct ews_index_lock *out, int git_fd)
 		if (fd >= 0) {
 			/* It may wait for the disk longer than any lock of git's: this tells a sweep that it has a holder. */
 			(void)flock(fd, LOCK_EX | LOCK_NB);
-			*out = (struct ews_index_lock){ git_fd, fd };
+			*out = (struct ews_index_lock){ .git_fd = git_fd, .fd = fd };
 			return 0;
 		}
 		if (errno != EEXIST)
@@ -59,15 +59,24 @@ int ews_index_lock_put(struct ews_index_lock *lock, const void *data, size_t len
 		       const struct timespec *mtime)
 {
 	int rc = write_all(lock, data, len, sharing, mtime);
+	struct stat st;
 
 	assert(!ews_sync_current());
+	if (rc == 0 && fstat(lock->fd, &st) < 0)
+		rc = ews_error_os("cannot look at it");
 	if (rc < 0)
 		return rc;
+	lock->put = (struct ews_index_put){ st.st_ino, st.st_ctim };
 	if (ews_sync_give_name(lock->git_fd, EWS_INDEX_LOCK, lock->git_fd, "index", true) < 0)
 		return ews_error_os("cannot give it its name");
 	if (close(ews_steal_fd(&lock->fd)) < 0)
 		return ews_error_os("cannot close it");
 	return ews_file_sync_dir(lock->git_fd);
+}
+
+bool ews_index_put_was_replaced(const struct ews_index_put *put, const struct stat *st)
+{
+	return put->ino && st->st_ino != put->ino && ews_clock_is_before(&put->at, &st->st_ctim);
 }
 
 void ews_index_lock_release(struct ews_index_lock *lock)

@@ -9,7 +9,10 @@
 #ifndef EWS_STORE_INDEX_LOCK_H
 #define EWS_STORE_INDEX_LOCK_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -17,12 +20,19 @@
 
 #define EWS_INDEX_LOCK "index.lock"
 
+/* What was put: its inode, 0: nothing was, and when it was complete, by the file system's clock. */
+struct ews_index_put {
+	uint64_t ino;
+	struct timespec at;
+};
+
 struct ews_index_lock {
 	int git_fd; /* the caller's */
 	int fd; /* -1: it is not held, or has become the index */
+	struct ews_index_put put;
 };
 
-#define EWS_INDEX_LOCK_INIT { -1, -1 }
+#define EWS_INDEX_LOCK_INIT { -1, -1, { 0, { 0, 0 } } }
 
 /* Lock the index in `git_fd`, waiting for who holds it as for the lock of a ref. Fails with EWS_EBUSY when it is still held then. */
 int ews_index_lock_take(struct ews_index_lock *out, int git_fd);
@@ -30,6 +40,9 @@ int ews_index_lock_take(struct ews_index_lock *out, int git_fd);
 /* Let the index be `len` bytes of `data`, with that time, and be free. It is durable then, and has the modes of ews_file_replace_shared(). */
 int ews_index_lock_put(struct ews_index_lock *lock, const void *data, size_t len, struct ews_sharing sharing,
 		       const struct timespec *mtime);
+
+/* Is that, the index of the same directory, one that was made after what was put? Git may have given it the same bytes. */
+bool ews_index_put_was_replaced(const struct ews_index_put *put, const struct stat *st);
 
 /* Let the index go, which stays as it is, unless it was put. */
 void ews_index_lock_release(struct ews_index_lock *lock);

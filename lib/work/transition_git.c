@@ -58,13 +58,17 @@ static bool is_no_index(void *payload, const char *name)
 	return !ews_gitstate_is_of_index(name);
 }
 
-/* Has one that git refreshed other bytes than the one that is wanted, and names the same? */
-static bool is_refreshed(const struct ews_gitstate *wanted, const struct ews_gitstate *is, enum ews_hash_algo algo)
+/* Did git write it anew, and has it refreshed but that? Where it has the same bytes it is told by the file from one whose time was not set. */
+static bool is_refreshed(const struct ews_transition_work *work, const struct ews_gitstate *is, int admin)
 {
+	const struct ews_gitstate *wanted = &work->target.git;
 	bool has_other_bytes = is->index.len != wanted->index.len ||
 			       memcmp(is->index.ptr, wanted->index.ptr, is->index.len) != 0;
+	struct stat st;
 
-	return has_other_bytes && is_index_alike(wanted, is, algo);
+	return is_index_alike(wanted, is, ews_odb_algo(work->repo->odb)) &&
+	       (has_other_bytes || (fstatat(admin, "index", &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+				    ews_index_put_was_replaced(&work->index_put, &st)));
 }
 
 int ews_transition_compare_git(struct ews_strv *out, const struct ews_transition_work *work,
@@ -91,7 +95,7 @@ void ews_transition_pass_by_refreshed(struct ews_strv *names, const struct ews_t
 		bool is_passing = ews_gitstate_is_lock(name) && admin >= 0 && ews_gitstate_outwait_lock(admin, name);
 
 		if (ews_gitstate_is_of_index(name))
-			is_passing = is_refreshed(&work->target.git, &content->git, ews_odb_algo(work->repo->odb));
+			is_passing = is_refreshed(work, &content->git, admin);
 		if (!is_passing)
 			ews_strv_add(names, name);
 	}
@@ -380,6 +384,7 @@ int ews_transition_write_git(struct ews_transition_result *out, struct ews_trans
 	if (changed)
 		return ews_transition_leave_branches(out, work);
 	rc = write_state(out, work, admin, &lock);
+	work->index_put = lock.put;
 	/* A lock that had made way may come back. */
 	ews_index_lock_release(&lock);
 	return rc < 0 ? rc : bring_back(work, admin);

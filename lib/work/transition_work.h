@@ -7,6 +7,7 @@
 #define EWS_WORK_TRANSITION_WORK_H
 
 #include "store/hardlink.h"
+#include "store/index_lock.h"
 #include "store/step.h"
 #include "work/ignored.h"
 #include "work/snapshot.h"
@@ -49,6 +50,7 @@ struct ews_transition_work {
 	struct ews_strv exact;
 	bool is_fresh; /* something that was built is gone: what is rewritten must look new to make */
 	bool has_git_change;
+	struct ews_index_put index_put; /* git's index, where it was put back under its lock */
 	bool index_is_lent; /* git's index that is there is the one that is wanted, and the target holds it for both */
 	bool brings_back; /* something of git's state was put away, or moved, and comes back when the step turns */
 	bool can_settle; /* nothing is asked for but the base, as it was */
