@@ -154,6 +154,12 @@ test_expect_success 'home: the option, the environment, the command line, the us
 	case $ws3 in "$PWD/h3/"*) ;; *) false ;; esac && git -C project -c ews.home="$PWD/h3" ews end h3
 '
 
+test_expect_success STRACE 'P8: where the user'"'"'s config cannot be read just now no other home is taken for his: nothing seems gone, and nothing begins elsewhere' '
+	git config --global ews.home "$PWD/h4" && git -C project ews start h4 >path && for verb in list "start h5"; do
+		test_expect_code 128 test_strace log -P "$HOME/.gitconfig" -e trace=openat -e inject=openat:error=EIO:when=1+ git-ews -C project $verb >out 2>err && test_must_be_empty out && test_grep "^error: cannot tell where workspaces are: " err || return 1
+	done && git -C project ews list >out && test_grep "^h4 " out && test_line_count = 1 out && git -C project ews end h4 && git config --global --unset ews.home
+'
+
 test_expect_success 'config init writes a file with everything in it and nothing said' '
 	git -C project ews config >want && git -C project ews config init >out && echo "$PWD/project/superqode.yaml" >path &&
 	test_cmp path out && git -C project ews config >got 2>err && test_must_be_empty err && test_cmp want got &&

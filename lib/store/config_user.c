@@ -94,6 +94,7 @@ int ews_config_find_home(char **out, const char *option)
 	EWS_CLEANUP(free) char *name = NULL;
 	const char *env = getenv("SUPERQODE_HOME");
 	const char *user = getenv("HOME"), *rest;
+	int rc;
 
 	if (option && *option) {
 		EWS_CLEANUP(free) char *cwd = current_dir();
@@ -103,8 +104,11 @@ int ews_config_find_home(char **out, const char *option)
 	}
 	if (env && *env)
 		return take_home(out, "SUPERQODE_HOME", env);
-	if (ews_config_user(&configured, "ews.home") < 0)
-		ews_error_clear();
+	rc = ews_config_user(&configured, "ews.home");
+	/* What can't be read may name another place than the usual one, in which nothing of that would be found. */
+	if (rc < 0 && rc != EWS_ENOTFOUND)
+		return ews_error_wrap("cannot tell where workspaces are");
+	ews_error_clear();
 	if ((!configured || *configured == '~') && (!user || *user != '/')) {
 		ews_error(EWS_ECONFIG, "HOME is %s, so there is no place for workspaces",
 			  user && *user ? "not an absolute path" : "not set");
