@@ -25,6 +25,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
@@ -700,14 +701,16 @@ static bool is_empty_blob(const struct ews_oid *oid)
 bool ews_index_stat_matches(const struct ews_index *index, const struct ews_index_entry *ie,
 			    const struct ews_entry *entry)
 {
+	const struct timespec written = { index->mtime_s, index->mtime_ns };
+
 	if (!entry->has_stat || ie->stage || ie->is_assumed_unchanged || ie->is_intent_to_add || ie->is_skip_worktree)
 		return false;
 	if (entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK)
 		return false;
 	if (ie->mode != ews_entry_git_mode(entry))
 		return false;
-	/* Whole seconds, as git: what changed within the second of the index's own time is racy. */
-	if ((int64_t)ie->mtime_s >= index->mtime_s)
+	/* Racy: it may have changed once more, at the time that it has, after git had looked. */
+	if (ews_clock_is_late(ie->mtime_s, ie->mtime_ns, &written, EWS_RACY_NS))
 		return false;
 	if (entry->size > UINT32_MAX || ie->size != entry->size || (!ie->size && !is_empty_blob(&ie->oid)))
 		return false;

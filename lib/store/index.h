@@ -43,7 +43,7 @@ struct ews_index {
 	bool is_sparse; /* has directories in it */
 	bool was_split;
 	bool borrows; /* asked for (ews_index_borrow_state): paths are those in the bytes, where these have them whole */
-	int64_t mtime_s; /* of the file: entries at or after it are racy */
+	int64_t mtime_s; /* of the file: entries right before it, or after it, are racy */
 	uint32_t mtime_ns;
 	struct ews_buf resolve_undo; /* the raw REUC extension, kept through */
 	struct ews_buf trees; /* the raw TREE extension, which trees the entries make: kept through while none is added */
