@@ -363,4 +363,22 @@ test_expect_success STRACE 'P4: a file of which it can not be seen just now whet
 	done && git -C writes ews recover && test_path_is_missing "$half" && test_path_is_missing "$lock" && git -C writes ews end w
 '
 
+# has_work <dir>: what the agent did is there, and git says so.
+has_work() {
+	test_grep work "${1:?}/aw" && git -C "$1" status --porcelain >out && echo "?? aw" >want && test_cmp want out && test "$(git -C "$1" log -1 --format=%s)" = "$2"
+}
+
+test_expect_success 'P4: a link to git that an agent rewrote, or deleted, is written anew by what the hint says, and the work stays; what stood there is in trash' '
+	test_repo bent && for method in worktree snapshot; do
+		for how in "rm -rf .git && git init -q" "rm -rf .git"; do
+			start_ws bent ag --method $method && (cd "${ws:?}" && git commit -q --allow-empty -m mine && echo work >aw && eval "$how") && test_expect_code 1 git -C bent ews diff ag 2>err && hint=$(sed -n "s/^hint: .\(git ews recover ag\). writes it anew, and leaves the files alone$/\1/p" err) && (cd bent && eval "${hint:?}") >out 2>err &&
+				test_grep "written anew, and the files stay" out && { test "$method $how" != "worktree rm -rf .git && git init -q" || test_grep "is in trash$" out; } && if test $method = worktree; then has_work "$ws" mine; else test_grep work "${ws:?}/aw"; fi && git -C bent ews diff --stat ag >out && test_grep "^ aw | 1 +$" out && git -C bent ews recover ag 2>err && test_grep "nothing is interrupted" err && git -C bent ews end ag && git -C bent ews clean --now || return 1
+		done
+	done && start_ws bent ag --method snapshot && (cd "$ws" && git commit -q --allow-empty -m mine && echo work >aw && git config core.bare true) && git -C bent ews recover ag --json >json && test_grep "written anew" json && has_work "$ws" mine && git -C bent ews end ag
+'
+
+test_expect_success 'P4: so an agent'"'"'s round comes to its end with the work' '
+	a=$(git -C bent ews round start --agent a) && echo work >"${a:?}/aw" && rm "${a:?}/.git" && test_must_fail git -C bent ews round end --agent a 2>err && hint=$(sed -n "s/^hint: .\(git ews recover [0-9a-f]*\). writes.*/\1/p" err) && (cd bent && eval "${hint:?}") && git -C bent ews round end --agent a >out && test "$(git -C bent show "$(cat out):aw")" = work
+'
+
 test_done

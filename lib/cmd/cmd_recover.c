@@ -20,6 +20,7 @@
 #include "store/config_user.h"
 #include "work/diff.h"
 #include "work/recover.h"
+#include "work/relink.h"
 #include "work/session_name.h"
 #include "work/session_open.h"
 
@@ -180,21 +181,26 @@ static bool name_closed(cJSON *object, struct ews_cmd_ctx *ctx, const struct ews
 	return is_any;
 }
 
-/* Whether it is interrupted is to be asked where it works. */
-static int refuse_beside(struct ews_repo *repo, const char *id)
+/* Whether it is interrupted is to be asked where it works. 1: it is not, but its link to git was rewritten. */
+static int choose_named(struct ews_strv *out, const struct ews_strv *interrupted, struct ews_repo *repo, const char *id)
 {
-	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
-	int rc = ews_session_open(&session, repo, id);
+	int rc;
 
-	if (rc == EWS_ENOTFOUND)
+	if (ews_strv_has(interrupted, id)) {
+		ews_strv_add(out, id);
+		return 0;
+	}
+	rc = ews_relink_is_due(repo, id);
+	if (rc > 0)
+		ews_strv_add(out, id);
+	if (rc >= 0 || rc == EWS_ENOTFOUND)
 		return rc;
-	ews_error_clear(); /* what else is wrong with it is told of all that can't be opened */
-	return 0;
+	return ews_error_if_passing(rc); /* what else is wrong with it is told of all that can't be opened */
 }
 
 /*
  * Which are to be recovered: the one named, whose `id` it gives, when it needs it; else all that are, and the project itself.
- * `closed` gets those that can't be opened, and what another work tree has to see to.
+ * `closed` gets those that can't be opened, and what another work tree has to see to. 1: the named one has nothing to choose about.
  */
 static int choose(struct ews_strv *out, char **id, struct ews_strv *closed, struct ews_cmd_ctx *ctx, const char *name)
 {
@@ -212,10 +218,8 @@ static int choose(struct ews_strv *out, char **id, struct ews_strv *closed, stru
 		rc = ews_session_resolve(id, ctx->repo, name);
 	if (rc < 0)
 		return rc;
-	if (*id && ews_strv_has(&list, *id))
-		ews_strv_add(out, *id);
 	if (*id)
-		return out->n ? 0 : refuse_beside(ctx->repo, *id);
+		return choose_named(out, &list, ctx->repo, *id);
 	ews_strv_add(out, "");
 	for (i = 0; i < list.n; i++)
 		if (*list.items[i])
@@ -252,6 +256,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .max_words = 1 };
+	enum answer answer;
 	size_t i;
 	int rc, status = 0;
 
@@ -267,8 +272,9 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		rc = ews_cmd_open_repo(ctx);
 	if (rc == 0)
 		rc = choose(&ids, &id, &closed, ctx, args.words.items[0]);
+	answer = rc > 0 && answer_of(&set) == ANSWER_NONE ? ANSWER_BEST : answer_of(&set);
 	for (i = 0; rc >= 0 && i < ids.n; i++) {
-		rc = recover_one(array, ctx, ids.items[i], answer_of(&set));
+		rc = recover_one(array, ctx, ids.items[i], answer);
 		status = rc > 0 ? rc : status;
 	}
 	if (rc < 0)

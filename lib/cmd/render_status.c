@@ -299,7 +299,7 @@ static void add_troubles(struct ews_buf *out, const struct ews_session_view *vie
 		char *text =
 			ews_session_lacks_entry(&view->tampered)
 				? ews_strfmt("%s is gone; git ews recover writes it anew", view->tampered.items[i])
-				: ews_strfmt("%s was rewritten; git ews revert %s writes it anew",
+				: ews_strfmt("%s was rewritten; git ews recover %s writes it anew",
 					     view->tampered.items[i], view->id);
 
 		add_detail(out, "tampered", text, RED, opts);

@@ -42,8 +42,7 @@ static bool lacks_entry(const struct ews_session *session, int workspace_fd)
 	return session->method->tampered(&bent, &place, workspace_fd) == 0 && ews_session_lacks_entry(&bent);
 }
 
-/* The newest snapshot that has seen git's state, or the base. */
-static int find_git_state(struct ews_snapshot *out, struct ews_content *content, struct ews_session *session)
+int ews_registration_last_seen(struct ews_snapshot *out, struct ews_content *content, struct ews_session *session)
 {
 	int rc;
 
@@ -79,7 +78,7 @@ static int mend(struct ews_strv *done, struct ews_session *session)
 	if (rc == 0 && session->state.state != EWS_STATE_ACTIVE)
 		return 0;
 	if (rc == 0)
-		rc = find_git_state(&seen, &content, session);
+		rc = ews_registration_last_seen(&seen, &content, session);
 	/* Without a base there is nothing to take it from; whoever works with the session is told. */
 	if (rc == EWS_EDAMAGED) {
 		ews_error_clear();

@@ -11,12 +11,17 @@
 
 #include "base/strv.h"
 #include "store/repo.h"
+#include "work/session.h"
+#include "work/snapshot.h"
 
 /*
  * Write anew the entries that living sessions lack, with HEAD and index as they were seen last. The workspace's files are not
  * touched; a ".git" in there that is not ours stays, and so does the session. Adds a sentence each to `done`.
  */
 int ews_registration_mend(struct ews_strv *done, struct ews_repo *repo);
+
+/* The newest snapshot of the session that has seen git's state, or its base, and what it holds. */
+int ews_registration_last_seen(struct ews_snapshot *out, struct ews_content *content, struct ews_session *session);
 
 struct ews_registration_opts {
 	int64_t idle_s; /* what was touched since then stays */

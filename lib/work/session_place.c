@@ -283,7 +283,7 @@ static int refuse_tampered(const struct ews_session *session)
 		return EWS_EDAMAGED;
 	}
 	ews_error(EWS_EDAMAGED, "session '%s': '%s' was rewritten", id, tampered.items[0]);
-	ews_error_hint("'git ews revert %s' writes it anew", id);
+	ews_error_hint("'git ews recover %s' writes it anew, and leaves the files alone", id);
 	return EWS_EDAMAGED;
 }
 

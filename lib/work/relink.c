@@ -1,0 +1,113 @@
+/*
+ * Relink: see relink.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/relink.h"
+
+#include "base/error.h"
+#include "work/content.h"
+#include "work/history.h"
+#include "work/ignored.h"
+#include "work/look.h"
+#include "work/registration.h"
+#include "work/revert.h"
+#include "work/session_open.h"
+#include "work/session_place.h"
+#include "work/snapshot.h"
+
+/* Which of its links is another than it was made. Where it has no entry that is written anew by itself (work/registration). */
+static int find_bent(struct ews_strv *out, struct ews_session *session)
+{
+	int rc = session->method->is_project || session->is_out_of_reach || session->state.state != EWS_STATE_ACTIVE
+			 ? 1
+			 : ews_session_is_gone(session);
+
+	if (rc == 0)
+		rc = ews_session_tampered(out, session);
+	if (rc == 0 && ews_session_lacks_entry(out))
+		ews_strv_clear(out);
+	return rc < 0 ? rc : 0;
+}
+
+/* The state that git has there, unless it names what is neither there nor in the store. */
+static int settle_git(struct ews_content *now, struct ews_session *session)
+{
+	EWS_CLEANUP(content) struct ews_content seen = EWS_CONTENT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot last = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(strv) struct ews_strv closed = EWS_STRV_INIT;
+	int rc = ews_gitstate_file(&now->git, "HEAD") ? ews_history_adopt(session, &closed, &now->git) : EWS_EDAMAGED;
+
+	if (rc != EWS_EDAMAGED)
+		return rc < 0 ? rc : 0;
+	ews_error_clear();
+	rc = ews_registration_last_seen(&last, &seen, session);
+	if (rc == 0) {
+		struct ews_gitstate strange = now->git;
+
+		now->git = seen.git;
+		seen.git = strange;
+	}
+	return rc;
+}
+
+/* Keep the files that are there, and what git's state shall be. */
+static int keep(struct ews_snapshot *out, struct ews_session *session)
+{
+	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(session->repo->odb);
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(content) struct ews_content known = EWS_CONTENT_INIT;
+	EWS_CLEANUP(content) struct ews_content now = EWS_CONTENT_INIT;
+	const struct ews_content_opts look = { .partial = true, .is_wary = true, .known = &known };
+	const struct ews_snapshot_opts opts = { .session = session,
+						.subject = "ews: the files of a workspace whose link to git was rewritten",
+						.parent = session->state.last_snapshot,
+						.prefix = EWS_REF_TRASH };
+	int rc = ews_snapshot_base(&base, session);
+
+	ews_batch_be_wary(batch);
+	if (rc == 0)
+		rc = ews_snapshot_content(&known, session->repo, &base);
+	if (rc == 0)
+		rc = ews_content_now(&now, session->repo, session, batch, &look);
+	if (rc == 0)
+		rc = ews_ignored_settle(&now, session, &known, NULL, NULL);
+	if (rc == 0)
+		rc = settle_git(&now, session);
+	return rc < 0 ? rc : ews_snapshot_keep(out, session->repo, batch, &now, &opts);
+}
+
+int ews_relink_is_due(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	EWS_CLEANUP(strv) struct ews_strv bent = EWS_STRV_INIT;
+	int rc = ews_session_open(&session, repo, id);
+
+	if (rc == 0)
+		rc = find_bent(&bent, &session);
+	return rc < 0 ? rc : bent.n > 0;
+}
+
+int ews_relink(struct ews_strv *done, struct ews_session *session, ews_progress_fn progress, void *payload)
+{
+	EWS_CLEANUP(revert_result) struct ews_revert_result result = EWS_REVERT_RESULT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot kept = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(strv) struct ews_strv bent = EWS_STRV_INIT;
+	struct ews_revert_opts opts = { .verb = "revert", .progress = progress, .payload = payload };
+	const char *id = session->state.id;
+	int rc = find_bent(&bent, session);
+
+	if (rc < 0 || !bent.n)
+		return rc;
+	rc = keep(&kept, session);
+	opts.to = kept.id;
+	if (rc == 0)
+		rc = ews_revert(&result, session, &opts);
+	if (rc == 0 && !result.put.is_verified)
+		rc = ews_error(EWS_ENOTVERIFIED, "'%s' was written anew, but not all is as it was", bent.items[0]);
+	if (rc < 0)
+		return ews_error_wrap("session '%s'", id);
+	ews_strv_addf(done, "session '%s': '%s' was written anew, and the files stay as they are%s", id, bent.items[0],
+		      result.put.kept.n ? "; what stood there is in trash" : "");
+	return 0;
+}
