@@ -649,7 +649,7 @@ no_lock() {
 
 # The session in <dir> is put back under that lock, and where it was killed as well.
 is_locked() {
-	echo staged >>"${1:?}/src/main.c" && git -C "$1" add src/main.c && test_stopped_at openat index.lock "stages_nothing \"$1\"" -C gits revert locked && test_grep "Status: Verified" out && no_lock "$1" && for at in 1 2 3 4 5 6 7; do
+	echo staged >>"${1:?}/src/main.c" && git -C "$1" add src/main.c && test_stopped_at linkat index.lock "stages_nothing \"$1\"" -C gits revert locked && test_grep "Status: Verified" out && no_lock "$1" && for at in 1 2 3 4 5 6 7 8 9 10 11 12; do
 		echo "staged $at" >>"${1:?}/src/main.c" && git -C "$1" add src/main.c && code=0 && { "$EWS_BUILD/t/killat" -w 60 -c "index.lock" $at git-ews -C gits revert locked >out 2>err || code=$?; } && { test $code != 199 || break; } && test $code = 137 &&
 			git -C gits ews recover --all && no_lock "$1" && git -C gits ews revert locked >out && test_grep "Status: Verified" out && test_grep ! "index.lock" out || return 1
 	done && test $code = 199 && test $at -gt 2
@@ -657,6 +657,26 @@ is_locked() {
 
 test_expect_success STRACE 'P4: nobody stages anything between the last look at the index and its write, in place or in a workspace; of a killed one no lock stays' '
 	git -C gits ews end agent && git -C gits ews start --method in-place locked && is_locked gits && git -C gits ews end locked && start_ws gits locked && is_locked "$ws" && git -C gits ews end locked
+'
+
+test_expect_success 'P4: a lock that was put away and comes back is not removed with ours, nor is what others put in its place' '
+	test_repo putaway && start_ws putaway agent && lock=$(git -C "${ws:?}" rev-parse --absolute-git-dir) && echo x >"$ws/run.sh" && echo his >"${lock:?}/index.lock" && git -C putaway ews revert agent && test_path_is_missing "$lock/index.lock" && git -C putaway ews undo agent && test "$(cat "$lock/index.lock")" = his && rm "$lock/index.lock" &&
+	test_strace log -P index.lock -e trace=unlinkat git-ews -C putaway revert agent && grep -c "unlinkat(.*\"index.lock\"" log >n && test "$(cat n)" = 1 && git -C putaway ews end agent
+'
+
+# stands <dir>: a git that has nothing to do stands there, until it is killed.
+stands() {
+	sleep 30 3>&- 4>&- 5>&- | (cd "${1:?}" && exec git cat-file --batch >/dev/null) 3>&- 4>&- 5>&- &
+	git_pid=$!
+}
+
+test_expect_success 'P4: a lock of ours whose holder was killed is taken away whatever git stands there, and no undo brings it back' '
+	test_repo stood && for method in in-place worktree snapshot; do
+		start_ws stood agent --method $method && test "$method" != in-place || ws=$PWD/stood && lock=$(git -C "${ws:?}" rev-parse --absolute-git-dir) && echo x >>"$ws/run.sh" && git -C "$ws" add run.sh && stands "$ws" && for at in 1 2 3 4 5 6 7 8 9 10 11 12; do
+			echo "staged $at" >>"$ws/src/main.c" && git -C "$ws" add src/main.c && code=0 && { "$EWS_BUILD/t/killat" -w 60 -c "index.lock" $at git-ews -C stood revert agent >out 2>err || code=$?; } && { test $code != 199 || break; } && test $code = 137 &&
+				git -C stood ews recover --all && ls "${lock:?}" >has && test_grep ! "index.lock" has && { git -C stood ews undo agent || :; } && ls "$lock" >has && test_grep ! "index.lock" has && git -C "$ws" add . && git -C stood ews revert agent >out && test_grep "Status: Verified" out || return 1
+		done && test $code = 199 && test $at -gt 2 && kill $git_pid && git -C stood ews end agent || return 1
+	done
 '
 
 # held <git directory>: git has its index locked for a moment.

@@ -45,10 +45,12 @@ static inline void ews_cleanup_free(void *ptr)
 	free(*(void **)ptr);
 }
 
-static inline void ews_cleanup_fd(const int *fd)
+/* Called before the block's end, it leaves nothing to do there: the number may be another file's by then. */
+static inline void ews_cleanup_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
+	*fd = -1;
 }
 
 /* The descriptor goes to the caller; -1 stays. */

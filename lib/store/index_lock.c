@@ -19,25 +19,73 @@
 #include "base/sync.h"
 #include "store/odb_ops.h"
 
+/* Its second name goes, and it is not held any more. */
+static void drop_own(struct ews_index_lock *lock)
+{
+	if (lock->fd >= 0)
+		(void)unlinkat(lock->git_fd, EWS_INDEX_LOCK_OWN, 0); /* best effort: it is swept */
+	ews_cleanup_fd(&lock->fd);
+}
+
+/* What a lock of ours is known by. -1: there is none, or it can't be had. It is locked itself as long as somebody holds it. */
+static int make_own(int git_fd)
+{
+	int fd = openat(git_fd, EWS_INDEX_LOCK_OWN, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+
+	if (fd >= 0)
+		(void)flock(fd, LOCK_EX | LOCK_NB);
+	return fd;
+}
+
+/* Let it be the lock. Below 0: errno says why. */
+static int take_once(struct ews_index_lock *lock)
+{
+	if (lock->fd >= 0 && linkat(lock->git_fd, EWS_INDEX_LOCK_OWN, lock->git_fd, EWS_INDEX_LOCK, 0) == 0)
+		return 0;
+	if (lock->fd >= 0 && errno == EEXIST)
+		return -1;
+	/* No hard links here, or somebody removed it. */
+	drop_own(lock);
+	lock->fd = openat(lock->git_fd, EWS_INDEX_LOCK, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	if (lock->fd >= 0)
+		(void)flock(lock->fd, LOCK_EX | LOCK_NB);
+	return lock->fd;
+}
+
 int ews_index_lock_take(struct ews_index_lock *out, int git_fd)
 {
 	uint64_t deadline = ews_clock_monotonic_ms() + EWS_ODB_REF_WAIT_MS;
+	struct ews_index_lock lock = { .git_fd = git_fd };
+	int rc = 0;
 
-	for (unsigned wait_ms = 2;; wait_ms = wait_ms < 50 ? 2 * wait_ms : wait_ms) {
-		int fd = openat(git_fd, EWS_INDEX_LOCK, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-
-		if (fd >= 0) {
-			/* It may wait for the disk longer than any lock of git's: this tells a sweep that it has a holder. */
-			(void)flock(fd, LOCK_EX | LOCK_NB);
-			*out = (struct ews_index_lock){ .git_fd = git_fd, .fd = fd };
-			return 0;
-		}
+	ews_index_lock_sweep(git_fd);
+	lock.fd = make_own(git_fd);
+	for (unsigned wait_ms = 2; take_once(&lock) < 0; wait_ms = wait_ms < 50 ? 2 * wait_ms : wait_ms) {
 		if (errno != EEXIST)
-			return ews_error_os("cannot make '" EWS_INDEX_LOCK "'");
-		if (ews_clock_monotonic_ms() >= deadline)
-			return ews_error(EWS_EBUSY, "'" EWS_INDEX_LOCK "' exists");
+			rc = ews_error_os("cannot make '" EWS_INDEX_LOCK "'");
+		else if (ews_clock_monotonic_ms() >= deadline)
+			rc = ews_error(EWS_EBUSY, "'" EWS_INDEX_LOCK "' exists");
+		if (rc < 0) {
+			drop_own(&lock);
+			return rc;
+		}
 		ews_clock_sleep_ms(wait_ms);
 	}
+	*out = lock;
+	return 0;
+}
+
+void ews_index_lock_sweep(int git_fd)
+{
+	EWS_CLEANUP(fd) int fd = openat(git_fd, EWS_INDEX_LOCK_OWN, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat own, st;
+
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &own) < 0)
+		return;
+	if (fstatat(git_fd, EWS_INDEX_LOCK, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_ino == own.st_ino &&
+	    st.st_dev == own.st_dev)
+		(void)unlinkat(git_fd, EWS_INDEX_LOCK, 0);
+	(void)unlinkat(git_fd, EWS_INDEX_LOCK_OWN, 0); /* best effort, as all sweeping; the lock itself goes first */
 }
 
 static int write_all(const struct ews_index_lock *lock, const void *data, size_t len, struct ews_sharing sharing,
@@ -69,6 +117,7 @@ int ews_index_lock_put(struct ews_index_lock *lock, const void *data, size_t len
 	lock->put = (struct ews_index_put){ st.st_ino, st.st_ctim };
 	if (ews_sync_give_name(lock->git_fd, EWS_INDEX_LOCK, lock->git_fd, "index", true) < 0)
 		return ews_error_os("cannot give it its name");
+	(void)unlinkat(lock->git_fd, EWS_INDEX_LOCK_OWN, 0); /* best effort: it is swept */
 	if (close(ews_steal_fd(&lock->fd)) < 0)
 		return ews_error_os("cannot close it");
 	return ews_file_sync_dir(lock->git_fd);
@@ -81,7 +130,8 @@ bool ews_index_put_was_replaced(const struct ews_index_put *put, const struct st
 
 void ews_index_lock_release(struct ews_index_lock *lock)
 {
-	if (lock->fd >= 0)
-		(void)unlinkat(lock->git_fd, EWS_INDEX_LOCK, 0); /* best effort: what stays there is swept */
-	ews_cleanup_fd(&lock->fd);
+	if (lock->fd < 0)
+		return;
+	(void)unlinkat(lock->git_fd, EWS_INDEX_LOCK, 0); /* best effort: what stays there is swept */
+	drop_own(lock);
 }

@@ -1,8 +1,8 @@
 /*
  * The lock of git's index, as git has it: the file "index.lock" beside it, whose place it takes with what is written into it.
  *
- * Who stages something in the meantime fails by it, or waits, and is not overwritten. Whoever dies leaves it there: where a step had
- * not come to its end recover removes one that nobody holds (ews_stage_sweep_index).
+ * Who stages something in the meantime fails by it, or waits, and is not overwritten. Whoever dies leaves it there. Ours has a second
+ * name beside, where the file system has hard links, by which it is told from one of git's: whatever git stands there, it is nobody's.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -19,6 +19,8 @@
 #include "base/sharing.h"
 
 #define EWS_INDEX_LOCK "index.lock"
+/* The second name. */
+#define EWS_INDEX_LOCK_OWN "ews-index.lock"
 
 /* What was put: its inode, 0: nothing was, and when it was complete, by the file system's clock. */
 struct ews_index_put {
@@ -36,6 +38,9 @@ struct ews_index_lock {
 
 /* Lock the index in `git_fd`, waiting for who holds it as for the lock of a ref. Fails with EWS_EBUSY when it is still held then. */
 int ews_index_lock_take(struct ews_index_lock *out, int git_fd);
+
+/* Remove one of ours in `git_fd` whose holder has died. */
+void ews_index_lock_sweep(int git_fd);
 
 /* Let the index be `len` bytes of `data`, with that time, and be free. It is durable then, and has the modes of ews_file_replace_shared(). */
 int ews_index_lock_put(struct ews_index_lock *lock, const void *data, size_t len, struct ews_sharing sharing,

@@ -92,6 +92,7 @@ void ews_stage_sweep_index(int git_fd, const char *workspace, int64_t since_s)
 				      .is_busy = is_git_in,
 				      .payload = (char *)(uintptr_t)workspace };
 
+	ews_index_lock_sweep(git_fd);
 	ews_litter_sweep_lock(git_fd, EWS_INDEX_LOCK, &git);
 }
 
@@ -103,6 +104,7 @@ void ews_stage_sweep(struct ews_repo *repo, int64_t since_s, bool with_index)
 	if (repo->is_plain)
 		return;
 	if (with_index) {
+		ews_index_lock_sweep(repo->git_fd);
 		ews_litter_sweep_lock(repo->git_fd, EWS_INDEX_LOCK, &git);
 		ews_litter_sweep_lock(repo->git_fd, "HEAD.lock", &git);
 		/* git commit ends with a look at what there is to tidy up. */
