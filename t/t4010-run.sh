@@ -69,6 +69,28 @@ test_expect_success 'what can not be started in a session that is there leaves i
 	run_in p there -- true && git -C p ews end there
 '
 
+test_expect_success 'what the command needs and is not to be had: nothing is left, and a session that is there stays as it was' '
+	test_repo needy && echo edit >>needy/src/main.c && mkdir alone "co:lon" && ln -s "$EWS_BIN/git-ews" alone/git-ews && test_fingerprint needy >before &&
+	for method in worktree snapshot in-place; do
+		for line in "run --method $method -- true" "run --method $method --json -- true" "shell --method $method"; do
+			test_expect_code 125 env SUPERQODE_HOME="$PWD/co:lon" git -C needy ews $line >out 2>err && cat out err >said && test_grep "without a colon" said || return 1
+		done
+	done && SUPERQODE_HOME="$PWD/co:lon" git -C needy ews list >list && test_must_be_empty list &&
+	for line in "run --method worktree -- /bin/true" "run --method in-place --json -- /bin/true" "shell --method in-place"; do
+		test_expect_code 125 env PATH="$PWD/alone" git-ews -C needy $line >out 2>err && cat out err >said && test_grep "cannot run .git.: no such program" said || return 1
+	done && git -C needy ews list >list && test_must_be_empty list && test_fingerprint needy >after && test_cmp before after &&
+	SUPERQODE_HOME="$PWD/co:lon" git -C needy ews start there && test_expect_code 125 env SUPERQODE_HOME="$PWD/co:lon" git -C needy ews run there -- true &&
+	test_expect_code 125 env SUPERQODE_HOME="$PWD/co:lon" git -C needy ews run --new=kept --keep -- true &&
+	SUPERQODE_HOME="$PWD/co:lon" git -C needy ews list --format "%(session_id) %(state)%(owner)" >list && sort list >said && printf "%s active\n" kept there >want && test_cmp want said &&
+	SUPERQODE_HOME="$PWD/co:lon" git -C needy ews end kept there
+'
+
+test_expect_success STRACE 'P4: a command that is lost sight of may have done something: its session stays' '
+	test_expect_code 125 test_strace trace -qq -e trace=poll,ppoll -e inject=poll,ppoll:error=ENOMEM git-ews -C p run --new=lost --log -- sh -c "echo work >work && echo said" 2>err &&
+	test_grep "cannot wait for the command" err && test_grep "is kept: .*/lost$" err && git -C p ews diff --name-only lost >lost.names && says work lost.names &&
+	test "$(git -C p ews list --format "%(state)%(owner)")" = active && test_path_is_file p/.superqode/qe-artifacts/logs/lost.log && git -C p ews end lost
+'
+
 test_expect_success 'the program is looked for where the command will have its PATH' '
 	mkdir tools && printf "#!/bin/sh\necho tool\n" >tools/only-there && chmod +x tools/only-there && run_in p --env PATH="$PWD/tools:$PATH" -- only-there && echo tool >want && test_cmp want out &&
 	test_expect_code 127 run_in p --env PATH="$PWD/tools" -- env && test_grep "no such program" err && git -C p ews list >list && test_must_be_empty list

@@ -589,6 +589,7 @@ static int explain(const struct failure *failure, const char *name)
 int ews_relay_run(struct ews_relay_result *out, const struct ews_relay *relay)
 {
 	EWS_CLEANUP(job) struct job job = JOB_INIT;
+	bool is_started;
 	int rc = lay_lines(&job, relay);
 
 	if (rc < 0)
@@ -596,6 +597,7 @@ int ews_relay_run(struct ews_relay_result *out, const struct ews_relay *relay)
 	rc = catch_signals(&job);
 	if (rc == 0)
 		rc = start(&job, relay);
+	is_started = rc == 0;
 	close_stdio(&job);
 	if (rc == 0 && relay->timeout_ms)
 		job.deadline_ms = ews_clock_monotonic_ms() + relay->timeout_ms;
@@ -604,6 +606,7 @@ int ews_relay_run(struct ews_relay_result *out, const struct ews_relay *relay)
 	if (rc == 0)
 		rc = see_out(&job, relay);
 	settle(&job);
+	out->has_begun = is_started && job.failure->stage == FAILED_NOT;
 	if (rc < 0)
 		return rc;
 	if (job.failure->stage != FAILED_NOT)

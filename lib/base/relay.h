@@ -41,6 +41,7 @@ struct ews_relay_result {
 	int status; /* as a shell tells it: 128+n when signal n ended it */
 	bool has_timed_out;
 	int output_error; /* why what it printed did not all arrive, an errno: the disk is full, say; 0: it did */
+	bool has_begun; /* the command may have run; said also where this fails */
 };
 
 /*

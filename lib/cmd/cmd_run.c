@@ -252,7 +252,7 @@ static bool is_done(const struct ews_end_result *result)
 	return !ews_end_is_blocked(result);
 }
 
-/* A session that nothing ran in: whoever is told that there is no such program has no use for it. */
+/* A session that nothing ran in: whoever is told why has no use for it. */
 static void drop_unused(struct ews_session *session)
 {
 	EWS_CLEANUP(end_result) struct ews_end_result result = EWS_END_RESULT_INIT;
@@ -455,7 +455,7 @@ static int run_in(struct ews_cmd_ctx *ctx, const struct settings *set, struct ew
 	rc = ews_run(&result, session, &opts);
 	if (rc < 0) {
 		ctx->failure_status = result.status;
-		if (is_new && (set->keep || result.status == EWS_RUN_STATUS_FAILED))
+		if (is_new && (set->keep || result.has_begun))
 			talk_of_keeping(ctx, session);
 		else if (is_new)
 			drop_unused(session);

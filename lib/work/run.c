@@ -397,12 +397,13 @@ static int relay(struct ews_run_result *out, struct stage *stage, const struct e
 					 .payload = stage,
 					 .tee = opts->log ? ews_output_log_add : NULL,
 					 .tee_payload = &stage->output };
-	struct ews_relay_result result;
+	struct ews_relay_result result = { 0 };
 	int rc;
 
 	/* Who loses his parent becomes our child, however he went about it. */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	rc = ews_relay_run(&result, &relay);
+	out->has_begun = result.has_begun;
 	if (rc == EWS_ENOTFOUND)
 		out->status = 127;
 	else if (rc == EWS_EDENIED)
@@ -543,6 +544,8 @@ int ews_run(struct ews_run_result *out, struct ews_session *session, const struc
 		rc = prepare(out, &stage, session, opts);
 	if (rc == 0)
 		rc = relay(out, &stage, opts);
+	if (rc < 0 && out->has_begun)
+		return fail(rc, session, opts);
 	if (rc < 0) {
 		ews_output_log_drop(&stage.output);
 		return fail_clean(rc, &stage, session, opts);

@@ -31,6 +31,7 @@ struct ews_run_opts {
 
 struct ews_run_result {
 	int status; /* the command's, or why there is none: 124 out of time, 125 ours, 126 not executable, 127 not found */
+	bool has_begun; /* the command may have run; said also where this fails */
 	bool has_timed_out;
 	bool is_subdir_missing; /* it ran at the top of the workspace */
 	char *log; /* where the copy of its output is; NULL: there is none */
