@@ -196,6 +196,19 @@ test_expect_success 'P4: legacy works in the project and is kept all the same; w
 	begin lou --mode legacy && rm -r p/.ews_scratch && echo file >p/.ews_scratch && ews round end --agent lou >out 2>err && test_grep "not in the scratch archive: \.ews_scratch (no directory)" err && test_grep "stays in the project" err && test "$(cat p/.ews_scratch)" = file && rm p/.ews_scratch
 '
 
+test_expect_success 'scratch is there again, and hidden, when undo takes the end back in the project itself, and goes when that is done again' '
+	begin lou --mode legacy && ews round list >list && id=$(sed -n "s:^ews/\([^ ]*\)  open .*(lou).*:\1:p" list) && echo s >p/.ews_scratch/s && ews round end --agent lou >out && test_path_is_missing p/.ews_scratch && ews undo "$id" && test_path_is_dir p/.ews_scratch/verification && echo more >p/.ews_scratch/more && GIT_OPTIONAL_LOCKS=0 git -C p status --porcelain --untracked-files=all >out && test_must_be_empty out &&
+	ews undo --redo "$id" && test_path_is_missing p/.ews_scratch && test_path_is_file "$(archive_of "$id-2/more")" && ews undo "$id" && ews round end --agent lou >out && test_path_is_missing p/.ews_scratch &&
+	mkdir p/.ews_scratch && begin lou --mode legacy && ews round list >list && id=$(sed -n "s:^ews/\([^ ]*\)  open .*(lou).*:\1:p" list) && ews round end --agent lou >out && rmdir p/.ews_scratch && ews undo "$id" && test_path_is_dir p/.ews_scratch/verification && ews round end --agent lou >out && test_path_is_missing p/.ews_scratch
+'
+
+test_expect_success 'round scratch makes it anew where it was cleaned away, in any round that goes on' '
+	for mode in worktree isolated legacy; do
+		begin lou --mode $mode && git -C "${ws:?}" clean -qfdx && test_path_is_missing "${ws:?}/.ews_scratch" && ews round scratch --agent lou >out && sed -n 1p out >first && echo "${ws:?}/.ews_scratch" >want && test_cmp want first && test_path_is_dir "${ws:?}/.ews_scratch/verification" && git -C "$ws" status --porcelain --untracked-files=all >out && test_must_be_empty out &&
+		rm -r "${ws:?}/.ews_scratch" && echo file >"${ws:?}/.ews_scratch" && test_expect_code 128 git -C p ews round scratch --agent lou 2>err && test_grep "something else stands there" err && rm "${ws:?}/.ews_scratch" && git -C p ews round scratch --agent lou --json >out && test_json out .path "${ws:?}/.ews_scratch" && ews round end --agent lou >out && test_path_is_missing "${ws:?}/.ews_scratch" || return 1
+	done && ews round scratch --agent lou >out && test_grep ! "/\.ews_scratch$" out
+'
+
 test_expect_success !ROOT 'P4, P8: what in scratch may not be read is named, and keeps no round from its end' '
 	begin ned && echo r >"${ws:?}/.ews_scratch/r" && echo s >"${ws:?}/.ews_scratch/secret" && chmod 000 "${ws:?}/.ews_scratch/secret" && mkdir "${ws:?}/.ews_scratch/closed" && echo c >"${ws:?}/.ews_scratch/closed/c" && chmod 000 "${ws:?}/.ews_scratch/closed" && ews round end --agent ned --json >json && test_json_count json ".rounds[0].not_archived" 1 && test_json json ".rounds[0].not_archived[0].path" secret && test "$(cat "$(archive_of "${round#ews/}/r")")" = r && ews undo "${round#ews/}" && chmod 600 "${ws:?}/.ews_scratch/secret" && test "$(cat "${ws:?}/.ews_scratch/secret")" = s && chmod 700 "${ws:?}/.ews_scratch/closed" "$(archive_of "${round#ews/}/closed")" && ews round end --agent ned >out
 '

@@ -513,16 +513,21 @@ static int prompt(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	return rc;
 }
 
-/* The workspace of the agent's round, when it has one; NULL else. The caller frees it. */
-static char *find_scratch(struct ews_repo *repo, const struct ews_round *own)
+/* Scratch in the workspace of the agent's round, made anew where it is gone; NULL: the agent has no workspace. The caller frees it. */
+static int find_scratch(char **out, struct ews_repo *repo, const struct ews_round *own)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
-	char *path = NULL;
+	int rc;
 
-	if (own && own->is_open && ews_session_open(&session, repo, own->id) == 0)
-		path = ews_strfmt("%s/" EWS_SCRATCH, session.state.workspace);
-	ews_error_clear();
-	return path;
+	if (!own || !own->is_open || ews_session_open(&session, repo, own->id) < 0) {
+		ews_error_clear();
+		return 0;
+	}
+	rc = ews_scratch_make(&session);
+	if (rc < 0)
+		return rc;
+	*out = ews_strfmt("%s/" EWS_SCRATCH, session.state.workspace);
+	return 0;
 }
 
 static int scratch(struct ews_cmd_ctx *ctx, int argc, char **argv)
@@ -535,7 +540,9 @@ static int scratch(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	rc = look(&view, ctx, scratch_usage, argc, argv);
 	if (rc != 0)
 		return rc;
-	path = find_scratch(ctx->repo, view.team.own);
+	rc = find_scratch(&path, ctx->repo, view.team.own);
+	if (rc < 0)
+		return rc;
 	if (ctx->json) {
 		if (path)
 			ews_json_add_path(object, "path", path);

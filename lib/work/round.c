@@ -610,6 +610,30 @@ int ews_round_end(struct ews_round_end_result *out, struct ews_repo *repo, const
 	return 0;
 }
 
+int ews_round_scratch_back(struct ews_session *session)
+{
+	EWS_CLEANUP(round) struct ews_round round = { 0 };
+	int rc = ews_round_of_session(&round, session->repo, session->state.id);
+
+	if (rc == 0)
+		rc = ews_scratch_make(session);
+	if (rc <= 0 || !session->method->is_project || round.owns_scratch)
+		return rc == EWS_ENOTFOUND || rc > 0 ? 0 : rc;
+	round.owns_scratch = true;
+	return ews_round_write(session->repo, &round);
+}
+
+int ews_round_scratch_away(struct ews_session *session)
+{
+	EWS_CLEANUP(round_end_result) struct ews_round_end_result result = EWS_ROUND_END_RESULT_INIT;
+	int rc = session->method->is_project ? ews_round_of_session(&result.round, session->repo, session->state.id)
+					     : EWS_ENOTFOUND;
+
+	if (rc == EWS_ENOTFOUND)
+		return 0;
+	return rc < 0 ? rc : archive_scratch(&result, session);
+}
+
 int ews_rounds_drop(struct ews_strv *out, struct ews_repo *repo, const char *team)
 {
 	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;

@@ -85,8 +85,7 @@ void ews_round_peers(const struct ews_round ***out, size_t *n, const struct ews_
 	qsort(*out, *n, sizeof(**out), cmp_by_alias);
 }
 
-/* Find the record of round `id` in whatever team; one of another round that can't be read is in nobody's way. */
-static int find_anywhere(struct ews_round *out, struct ews_repo *repo, const char *id)
+int ews_round_of_session(struct ews_round *out, struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(strv) struct ews_strv teams = EWS_STRV_INIT;
 	int rc = ews_round_is_id(id) ? ews_round_teams(&teams, repo) : EWS_ENOTFOUND;
@@ -105,7 +104,7 @@ static int find_anywhere(struct ews_round *out, struct ews_repo *repo, const cha
 
 int ews_round_here(struct ews_round *out, struct ews_repo *repo)
 {
-	int rc = repo->here ? find_anywhere(out, repo, repo->here) : EWS_ENOTFOUND;
+	int rc = repo->here ? ews_round_of_session(out, repo, repo->here) : EWS_ENOTFOUND;
 
 	if (rc == EWS_ENOTFOUND) {
 		ews_error(EWS_EUSAGE, "which agent's round is not said");
@@ -118,7 +117,7 @@ int ews_round_here(struct ews_round *out, struct ews_repo *repo)
 bool ews_round_is_session(struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(round) struct ews_round round = { 0 };
-	int rc = find_anywhere(&round, repo, id);
+	int rc = ews_round_of_session(&round, repo, id);
 	/* Where its record can't be read it is not taken for a mere session, which others may end. */
 	bool is = rc == 0 ? round.is_open : rc != EWS_ENOTFOUND;
 
@@ -139,7 +138,7 @@ int ews_round_refuse(struct ews_repo *repo, const char *id, const char *otherwis
 int ews_round_is_known(struct ews_repo *repo, const char *ref)
 {
 	EWS_CLEANUP(round) struct ews_round round = { 0 };
-	int rc = find_anywhere(&round, repo, ref + strlen(EWS_REF_ROUNDS));
+	int rc = ews_round_of_session(&round, repo, ref + strlen(EWS_REF_ROUNDS));
 
 	if (rc == EWS_ENOTFOUND) {
 		ews_error_clear();

@@ -21,6 +21,12 @@ const struct ews_round *ews_round_of(const struct ews_rounds *rounds, const char
 /* What others may look at: for each agent but `agent` the newest round that is over, or else the one that goes on. */
 void ews_round_peers(const struct ews_round ***out, size_t *n, const struct ews_rounds *rounds, const char *agent);
 
+/*
+ * The round that session `id` is, in whatever team; one of another round that can't be read is in nobody's way. Gives EWS_ENOTFOUND,
+ * without a sentence, when it is none.
+ */
+int ews_round_of_session(struct ews_round *out, struct ews_repo *repo, const char *id);
+
 /* The round whose workspace we stand in. Fails with EWS_EUSAGE when it is none. */
 int ews_round_here(struct ews_round *out, struct ews_repo *repo);
 

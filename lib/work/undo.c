@@ -24,6 +24,7 @@
 #include "work/holding.h"
 #include "work/pending.h"
 #include "work/retire.h"
+#include "work/round.h"
 #include "work/session_lock.h"
 #include "work/session_open.h"
 #include "work/session_place.h"
@@ -310,7 +311,9 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 			return rc;
 		end.artifacts = rc ? &artifacts : NULL;
 		end.pending = ews_pending_is_step(step);
-		rc = ews_end(&ended, session, &end);
+		rc = ews_round_scratch_away(session);
+		if (rc == 0)
+			rc = ews_end(&ended, session, &end);
 		if (rc == 0)
 			rc = take_reverted(out, &ended);
 		return rc < 0 ? rc : ews_step_remove(session->repo->dir_fd, step->id);
@@ -335,6 +338,8 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 		rc = ews_step_write(session->repo->dir_fd, step);
 	if (rc == 0)
 		rc = ews_end_take_back(&out->put.expired, session, step);
+	if (rc == 0 && ews_round_scratch_back(session) < 0)
+		ews_error_clear(); /* the end is taken back, and who asks where scratch is hears why there is none */
 	if (rc == 0 && !session->is_lost)
 		out->workspace = ews_strdup(session->state.workspace);
 	return rc;
