@@ -59,7 +59,7 @@ test_expect_success COMPLETION 'verbs' '
 
 test_expect_success COMPLETION 'options, of the verb of a verb as well' '
 	offered ews revert --ve >got && test_grep "^--verify=$" got && test_grep "^--verbose$" got &&
-	offered ews snapshot prune --dr >got && echo "--dry-run" >want && test_cmp want got && offered ews --ver >got && echo "--version" >want && test_cmp want got
+	offered ews round start --pa >got && echo "--partial" >want && test_cmp want got && offered ews snapshot prune --dr >got && echo "--dry-run" >want && test_cmp want got && offered ews --ver >got && echo "--version" >want && test_cmp want got
 '
 
 test_expect_success COMPLETION 'sessions and snapshots; nothing behind "--"' '

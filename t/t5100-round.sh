@@ -219,6 +219,14 @@ test_expect_success 'without commits, detached, in a linked worktree, bare, in t
 	done
 '
 
+test_expect_success 'P8: what is over a limit keeps the project from no round: --partial leaves it out, and names it' '
+	test_repo large && git -C large config ews.maxFile 1000000 && head -c 1000001 /dev/zero >large/big && test_expect_code 1 git -C large ews round start --agent a 2>err && test_grep "^hint: --partial leaves it out" err && test_expect_code 129 git -C large ews round start -h >usage && test_grep "\[--partial\]" usage &&
+	for mode in worktree isolated legacy; do
+		git -C large ews round start --agent a --mode $mode --partial --json >json && test_json json ".skipped[0].path" big && test_json json ".skipped[0].reason" too-large && round=$(json json .round) && ws=$(json json .path) && echo $mode >"${ws:?}/work" && git -C large ews round end --agent a >out && test "$(git -C large show "$round:work")" = $mode && test_must_fail git -C large cat-file -e "$round:big" &&
+		git -C large ews round start --agent a --mode $mode --partial >out 2>err && test_grep "left out: big (too-large)" err && git -C large ews round end --agent a >out || return 1
+	done && test_path_is_file large/big
+'
+
 test_expect_success 'plain directories have rounds through their store' '
 	mkdir -p plain/sub/hollow && echo 1 >plain/f && (ews() { git -C plain ews "$@"; } && store=$(echo "$HOME"/.superqode/store/plain-*.git) && test_expect_code 129 git -C plain ews round start --agent a --label b &&
 	begin a && store=$(echo "$HOME"/.superqode/store/plain-*.git) && echo 2 >>"${ws:?}/f" && echo s >"${ws:?}/.ews_scratch/s" && one=$round && ews round end --agent a >out && git -C "$store" show "$one:f" >got && printf "1\n2\n" >want && test_cmp want got && test "$(git -C "$store" rev-list --count "$one")" = 2 &&

@@ -24,7 +24,7 @@
 
 static const char *const start_usage[] = {
 	"git ews round start --agent <name> [--team <name>] [--base <rev|round>] [--previous <round>]",
-	"                    [--label <branch>] [--mode auto|worktree|isolated|legacy]",
+	"                    [--label <branch>] [--mode auto|worktree|isolated|legacy] [--partial]",
 	NULL,
 };
 static const char *const end_usage[] = {
@@ -185,6 +185,7 @@ static int start(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		EWS_OPT_STRING(0, "previous", &round.previous, "round", "take the agent's former round away"),
 		EWS_OPT_STRING(0, "label", &round.label, "branch", "make a branch as well"),
 		EWS_OPT_STRING(0, "mode", &mode, "auto|worktree|isolated|legacy", "how the workspace is made"),
+		EWS_OPT_BOOL(0, "partial", &set.start.partial, "leave out what is over a limit, instead of failing"),
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = start_usage, .opts = opts, .prints_paths = true };
