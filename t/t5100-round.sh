@@ -219,6 +219,15 @@ test_expect_success 'without commits, detached, in a linked worktree, bare, in t
 	done
 '
 
+test_expect_success 'apply takes the name of a round, one that goes on as well, into uncommitted work, and undo takes it back' '
+	mkdir uncommitted && (cd uncommitted && git init -q -b trunk && seq 9 >f && git add f && git commit -qm one && echo mine >>f && echo u >u) && git -C uncommitted ews round start --agent a >out && take_ws out && round=ews/$(basename "${ws:?}") && sed "s/^3$/three/" uncommitted/f >"${ws:?}/f" && echo work >"${ws:?}/w" && echo far >>uncommitted/u && (cd uncommitted && cat f u) >before &&
+	for when in open ended; do
+		git -C uncommitted ews apply --check "$round" >out && test_grep "2 files changed" out && test_path_is_missing uncommitted/w && git -C uncommitted ews apply "$round" && test "$(cat uncommitted/w)" = work && test "$(sed -n "3p;10p" uncommitted/f)" = "$(printf "three\nmine")" && test "$(cat uncommitted/u)" = "$(printf "u\nfar")" &&
+		git -C uncommitted ews undo && test_path_is_missing uncommitted/w && (cd uncommitted && cat f u) >after && test_cmp before after && { test $when = ended || git -C uncommitted ews round end --agent a; } || return 1
+	done && test_must_fail git -C uncommitted merge "$round" && sed -i "s/^3$/drei/" uncommitted/f && test_expect_code 1 git -C uncommitted ews apply "$round" && test_path_is_missing uncommitted/w && test_expect_code 1 git -C uncommitted ews apply --3way "$round" && test_grep "^>>>>>>> $round$" uncommitted/f && git -C uncommitted ews undo && git -C uncommitted ews apply --json --force "$round" -- w >json && test_json_count json .touched 1 && test "$(sed -n 3p uncommitted/f)" = drei &&
+	git -C uncommitted ews round end --all >out && test_expect_code 128 git -C uncommitted ews apply "$round" 2>err && test_grep "has gone" err && test_expect_code 128 git -C uncommitted ews apply ews/0badcafe 2>err && test_grep "no round" err
+'
+
 test_expect_success 'P8: what is over a limit keeps the project from no round: --partial leaves it out, and names it' '
 	test_repo large && git -C large config ews.maxFile 1000000 && head -c 1000001 /dev/zero >large/big && test_expect_code 1 git -C large ews round start --agent a 2>err && test_grep "^hint: --partial leaves it out" err && test_expect_code 129 git -C large ews round start -h >usage && test_grep "\[--partial\]" usage &&
 	for mode in worktree isolated legacy; do
@@ -230,8 +239,8 @@ test_expect_success 'P8: what is over a limit keeps the project from no round: -
 test_expect_success 'plain directories have rounds through their store' '
 	mkdir -p plain/sub/hollow && echo 1 >plain/f && (ews() { git -C plain ews "$@"; } && store=$(echo "$HOME"/.superqode/store/plain-*.git) && test_expect_code 129 git -C plain ews round start --agent a --label b &&
 	begin a && store=$(echo "$HOME"/.superqode/store/plain-*.git) && echo 2 >>"${ws:?}/f" && echo s >"${ws:?}/.ews_scratch/s" && one=$round && ews round end --agent a >out && git -C "$store" show "$one:f" >got && printf "1\n2\n" >want && test_cmp want got && test "$(git -C "$store" rev-list --count "$one")" = 2 &&
-	begin b && ews round peers --agent b >out && test_grep "^agent1: $one  1 file(s) (+1/-0): f$" out && (cd "${ws:?}" && sed -n 2p "$OLDPWD/out" | sh) >patch && test_grep "^+2" patch && ews round end --agent b >out && begin c --base "$one" && test_cmp want "${ws:?}/f" && echo 3 >"${ws:?}/g" && ews round end --agent c >out && test "$(git -C "$store" diff --name-only "$one" "$round")" = g && test "$(cat plain/f)" = 1 && test_path_is_missing plain/.ews_scratch) &&
-	mkdir hollow && (ews() { git -C hollow ews "$@"; } && begin a && echo x >"${ws:?}/x" && (cd "${ws:?}" && test_expect_code 129 git ews round peers --team other && git ews round peers --team default) && ews round end --agent a >out && ews round diff "$round" --name-only >out && echo x >want && test_cmp want out)
+	begin b && ews round peers --agent b >out && test_grep "^agent1: $one  1 file(s) (+1/-0): f$" out && (cd "${ws:?}" && sed -n 2p "$OLDPWD/out" | sh) >patch && test_grep "^+2" patch && ews round end --agent b >out && begin c --base "$one" && test_cmp want "${ws:?}/f" && echo 3 >"${ws:?}/g" && ews round end --agent c >out && test "$(git -C "$store" diff --name-only "$one" "$round")" = g && test "$(cat plain/f)" = 1 && test_path_is_missing plain/.ews_scratch && ews apply "$one" && test_cmp want plain/f) &&
+	mkdir hollow && (ews() { git -C hollow ews "$@"; } && begin a && echo x >"${ws:?}/x" && (cd "${ws:?}" && test_expect_code 129 git ews round peers --team other && git ews round peers --team default) && ews round end --agent a >out && ews round diff "$round" --name-only >out && echo x >want && test_cmp want out && ews apply "$round" && test_cmp want hollow/x)
 '
 
 if test_have_prereq VALGRIND; then

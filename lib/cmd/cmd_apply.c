@@ -21,6 +21,7 @@
 #include "cmd/progress.h"
 #include "cmd/render_apply.h"
 #include "cmd/render_artifact.h"
+#include "work/round_find.h"
 #include "work/session_name.h"
 #include "work/suggestion.h"
 
@@ -29,7 +30,8 @@
 static const char *const usage[] = {
 	"git ews apply [--check] [--3way] [--index] [--commit [-m <text>]] [--prefix <dir>] [--force]",
 	"              [--patch | --hunks <file>:<n>[,<n>...]]",
-	"              [<session>[:<path>] | <snapshot>..<snapshot> | <suggestion> | <file> | -]... [-- <pathspec>...]",
+	"              [<session>[:<path>] | <round> | <snapshot>..<snapshot> | <suggestion> | <file> | -]...",
+	"              [-- <pathspec>...]",
 	NULL,
 };
 
@@ -120,6 +122,38 @@ static int read_session(struct origin *origin, struct ews_cmd_ctx *ctx, const ch
 	return rc < 0 ? rc : take_session(origin, ctx, id, word[len] ? word + len + 1 : "");
 }
 
+/*
+ * "ews/<round>": what lies between its base and its commit; while it goes on that is nothing yet, and what its workspace has now is
+ * meant. Returns 1 when no round is called so.
+ */
+static int read_round(struct origin *origin, struct ews_cmd_ctx *ctx, const char *word)
+{
+	EWS_CLEANUP(round) struct ews_round round = { 0 };
+	const char *id = ews_str_after(word, "ews/");
+	char hex[EWS_OID_HEX_MAX];
+	int rc;
+
+	rc = id ? ews_round_of_session(&round, ctx->repo, id) : EWS_ENOTFOUND;
+	if (rc == EWS_ENOTFOUND || (rc == 0 && !round.is_settled)) {
+		ews_error_clear();
+		return 1;
+	}
+	if (rc == 0 && round.is_open)
+		rc = take_session(origin, ctx, round.id, "");
+	else if (rc == 0 && ews_oid_is_none(&round.tip))
+		rc = ews_error(EWS_ENOTFOUND, "the round '%s' has gone", word);
+	if (rc < 0)
+		return rc;
+	if (!round.is_open) {
+		origin->from = ews_steal(&round.base);
+		origin->to = ews_strdup(ews_oid_hex(hex, &round.tip));
+		origin->source =
+			(struct ews_apply_source){ .kind = EWS_APPLY_RANGE, .from = origin->from, .to = origin->to };
+	}
+	origin->source.name = word;
+	return 0;
+}
+
 /* "<snapshot>..<snapshot>"; without the second one it is the present state. Returns 1 when it is no such thing. */
 static int read_range(struct origin *origin, struct ews_cmd_ctx *ctx, const char *word)
 {
@@ -186,7 +220,8 @@ static int read_patch(struct origin *origin, const struct ews_cmd_ctx *ctx, cons
 	int rc;
 
 	if (fd < 0 && !is_stdin && access(path, F_OK) < 0) {
-		(void)ews_error(EWS_ENOTFOUND, "'%s' is no session, no snapshots, no suggestion and no file", word);
+		(void)ews_error(EWS_ENOTFOUND,
+				"'%s' is no session, no round, no snapshots, no suggestion and no file", word);
 		if (!ews_session_hint_former(ctx->repo))
 			ews_error_hint("'git ews status' lists the sessions; a patch may also come from standard input "
 				       "as '-'");
@@ -212,6 +247,8 @@ static int read_word(struct origin *origin, struct ews_cmd_ctx *ctx, const char 
 	int rc;
 
 	rc = is_file_whatever(word) ? 1 : read_session(origin, ctx, word);
+	if (rc == 1 && !is_file_whatever(word))
+		rc = read_round(origin, ctx, word);
 	if (rc == 1 && !is_file_whatever(word))
 		rc = read_range(origin, ctx, word);
 	if (rc == 1 && !is_file_whatever(word))
