@@ -365,4 +365,16 @@ test_expect_success 'P8: HEAD that can not be read just now is not left out of w
 	done && test $look -gt 2
 '
 
+test_expect_success 'P8: a session that can not be looked for just now is not taken for a directory' '
+	test_repo unsought && start_ws unsought sess && mkdir unsought/se && echo dir >unsought/se/only && look=0 && while test_more_looks; do
+		test_look EIO "/sessions(/sess)?$" -C unsought archive create --json se >json 2>err && if test $code = 0; then test_json json .path "$ws"; fi || return 1
+	done && test $look -gt 4
+'
+
+test_expect_success 'P8: what is tracked but ignored is not left out of an archive since the index can not be read just now' '
+	test_repo forced && start_ws forced s && echo "*.ign" >"${ws:?}/.gitignore" && echo f >"${ws:?}/forced.ign" && git -C "$ws" add -f forced.ign && look=0 && while test_more_looks; do
+		test_look EIO "/worktrees(/s(/index)?)?$" -C forced archive create --json s >json 2>err && if test $code = 0; then tar tf "$(json json .archive)" >out 2>err && test_grep forced.ign out; fi || return 1
+	done && test $look -gt 2
+'
+
 test_done

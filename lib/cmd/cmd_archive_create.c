@@ -122,9 +122,11 @@ static int choose_source(struct plan *plan, struct ews_cmd_ctx *ctx, const char 
 	if (!word)
 		return take_here(plan, ctx, home);
 	if (ctx->repo && !strchr(word, '/') && strcmp(word, ".") != 0 && strcmp(word, "..") != 0) {
-		if (ews_session_resolve(&id, ctx->repo, word) == 0)
+		rc = ews_session_resolve(&id, ctx->repo, word);
+		if (rc == 0)
 			return take_session(plan, ctx, id);
-		ews_error_clear();
+		if (ews_error_if_passing(rc) < 0)
+			return rc;
 	}
 	full = ews_path_absolute(ctx->cwd, word);
 	return ews_archive_origin_dir(&plan->origin, full, home);

@@ -354,9 +354,12 @@ int ews_archive_limit(uint64_t *out_bytes, struct ews_repo *repo)
 
 	if (repo)
 		return ews_config_size(out_bytes, ews_repo_config(repo), name);
-	if (!text && ews_odb_config_user(&users, name) == 0)
-		text = users;
+	rc = text ? 0 : ews_odb_config_user(&users, name);
+	if (rc < 0 && rc != EWS_ENOTFOUND)
+		return ews_error_wrap("%s", name);
 	ews_error_clear();
+	if (!text)
+		text = users;
 	rc = ews_setting_read(&value, setting, text ? text : setting->dflt);
 	*out_bytes = value.size_bytes;
 	return rc < 0 ? ews_error_wrap("%s", name) : 0;

@@ -104,11 +104,10 @@ static int read_index(struct ews_index *out, const struct ews_archive_source *so
 	admin = ews_session_open_admin(source->session);
 	rc = admin < 0 ? admin : ews_index_read(out, admin, "index", algo);
 	if (rc < 0) {
-		ews_error_clear();
 		ews_index_release(out);
 		*out = (struct ews_index)EWS_INDEX_INIT;
 	}
-	return 0;
+	return ews_error_if_passing(rc);
 }
 
 /* What is known is as good as tracked. */
