@@ -542,4 +542,10 @@ test_expect_success STRACE 'P8: nor what is in a pack that can not be opened jus
 	done || return 1; done && test_must_fail git -C packed ews diff nowhere 2>err && test_grep "no snapshot, session or revision" err && git -C borrower ews start s
 '
 
+test_expect_success 'a session that can not be looked for just now is not compared without a word of what is stale' '
+	test_repo sought && start_ws sought sess && echo new >>"${ws:?}/run.sh" && git -C sought commit -q --allow-empty -m further && look=0 && while test_more_looks; do
+		test_look EIO "/sessions(/sess)?$" -C sought diff se >out 2>err && if test $code = 0; then test_grep "stale: HEAD moved" err; fi || return 1
+	done && test $look -gt 4
+'
+
 test_done

@@ -124,7 +124,8 @@ static int look_up(struct sides *sides, struct ews_repo *repo, const char *word)
 			sides->session = ews_steal(&session);
 		return 1;
 	}
-	ews_error_clear();
+	if (ews_error_if_passing(rc) < 0)
+		return rc;
 	rc = ews_snapshot_find(&snapshot, repo, word);
 	if (rc < 0)
 		return rc;
