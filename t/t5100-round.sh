@@ -301,4 +301,12 @@ test_expect_success STRACE 'P4: the record of a round whose ref can not be read 
 	done
 '
 
+test_expect_success 'P8: who stands in a round that can not be looked for just now is told nothing of another team' '
+	test_repo red && git -C red ews round start --team red --agent x >path 2>err && take_ws path && git -C red ews round start --agent y && for verb in list prompt scratch; do
+		git -C "$ws" ews round $verb >want && look=0 && while test_more_looks; do
+			test_look EIO "/(rounds|sessions)(/.*)?$" -C "$ws" round $verb >out 2>err && if test $code = 0; then test_cmp want out; fi || return 1
+		done && test $look -gt 4 || return 1
+	done
+'
+
 test_done

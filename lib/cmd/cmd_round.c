@@ -74,11 +74,12 @@ static int find_team(struct who *who, struct ews_repo *repo)
 	const char *env = getenv("EWS_TEAM");
 	const char *word = who->team_word ? who->team_word : env && *env ? env : NULL;
 	EWS_CLEANUP(round) struct ews_round here = { 0 };
+	int rc = !word && repo->here ? ews_round_here(&here, repo) : EWS_EUSAGE;
 
-	if (!word && repo->here && ews_round_here(&here, repo) == 0) {
+	if (rc == 0)
 		who->team = ews_steal(&here.team);
-		return 0;
-	}
+	if (rc != EWS_EUSAGE)
+		return rc;
 	ews_error_clear();
 	who->team = ews_strdup(word ? word : "default");
 	return ews_round_check_name("a team", who->team);
@@ -430,15 +431,14 @@ static void release_view(struct view *view)
 EWS_CLEANUP_DEFINE(view, struct view, release_view)
 
 /* Has the agent's workspace a repository of its own, or none? */
-static bool is_private(struct ews_repo *repo, const struct ews_round *own)
+static int is_private(struct ews_repo *repo, const struct ews_round *own)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
-	bool is = repo->is_plain;
+	int rc = !repo->is_plain && own && own->is_open ? ews_session_open(&session, repo, own->id) : EWS_ENOTFOUND;
 
-	if (!is && own && own->is_open && ews_session_open(&session, repo, own->id) == 0)
-		is = session.method == &ews_method_snapshot;
-	ews_error_clear();
-	return is;
+	if (rc == 0)
+		return session.method == &ews_method_snapshot;
+	return ews_error_if_passing(rc) < 0 ? rc : repo->is_plain;
 }
 
 /* Read the command line and all that the agent may see. Nothing is written. */
@@ -464,8 +464,9 @@ static int look(struct view *view, struct ews_cmd_ctx *ctx, const char *const *u
 	ews_round_peers(&view->team.peers, &view->team.n, &view->rounds, view->who.agent);
 	view->team.own = find_round(&view->rounds, &view->who);
 	view->team.archives = &view->archives;
-	view->team.is_private = is_private(ctx->repo, view->team.own);
-	return 0;
+	rc = is_private(ctx->repo, view->team.own);
+	view->team.is_private = rc > 0;
+	return rc < 0 ? rc : 0;
 }
 
 #define VIEW_INIT { .rounds = EWS_ROUNDS_INIT, .archives = EWS_STRV_INIT }
@@ -518,12 +519,10 @@ static int prompt(struct ews_cmd_ctx *ctx, int argc, char **argv)
 static int find_scratch(char **out, struct ews_repo *repo, const struct ews_round *own)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
-	int rc;
+	int rc = own && own->is_open ? ews_session_open(&session, repo, own->id) : EWS_ENOTFOUND;
 
-	if (!own || !own->is_open || ews_session_open(&session, repo, own->id) < 0) {
-		ews_error_clear();
-		return 0;
-	}
+	if (rc < 0)
+		return ews_error_if_passing(rc);
 	rc = ews_scratch_make(&session);
 	if (rc < 0)
 		return rc;
@@ -539,10 +538,9 @@ static int scratch(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	int rc;
 
 	rc = look(&view, ctx, scratch_usage, argc, argv);
+	if (rc == 0)
+		rc = find_scratch(&path, ctx->repo, view.team.own);
 	if (rc != 0)
-		return rc;
-	rc = find_scratch(&path, ctx->repo, view.team.own);
-	if (rc < 0)
 		return rc;
 	if (ctx->json) {
 		if (path)
