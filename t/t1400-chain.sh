@@ -128,4 +128,10 @@ test_expect_success 'P9: no hook of a repository is believed' '
 	git -C h config --unset ews.hook.start && git -C h config --unset ews.hook.complete && printf "[ews \"hook\"]\n\tstart = exit 5\n" >>home/.gitconfig && test_expect_code 128 git -C h ews start 2>err && test_grep "status 5" err && git config --global --unset ews.hook.start && git -C h ews config list >out && test_grep "ews.hook.complete" out
 '
 
+test_expect_success 'P8: where a session can not be opened just now, what is begun from it, or from its snapshot, has no other beginning' '
+	test_repo sought && start_ws sought sess && echo one >>"${ws:?}/run.sh" && git -C sought ews snapshot create sess >snap && git -C sought tag se && for from in se "$(cat snap)"; do look=0 && while test_more_looks; do
+		test_look EIO "/sessions(/sess(/state.json)?)?$" -C sought start --from "$from" u >out 2>err && if test $code = 0 || test $code = 199; then git -C sought ews diff --shortstat u >out && test_grep "1 insertion" out && git -C sought ews end u --no-artifacts; else test_grep ! "is a commit" err; fi || return 1
+	done && test $look -gt 4 || return 1; done
+'
+
 test_done

@@ -125,13 +125,13 @@ static int find_first(struct ews_chain *chain, struct ews_repo *repo, const stru
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	int rc = *snapshot->session ? ews_session_open(&session, repo, snapshot->session) : EWS_ENOTFOUND;
 
+	if (rc == 0)
+		rc = ews_snapshot_base(&base, &session);
 	chain->first_commit = snapshot->head;
-	if (!*snapshot->session || ews_session_open(&session, repo, snapshot->session) < 0 ||
-	    ews_snapshot_base(&base, &session) < 0) {
-		ews_error_clear();
-		return ews_snapshot_content(&chain->first, repo, snapshot);
-	}
+	if (rc < 0)
+		return ews_error_if_passing(rc) < 0 ? rc : ews_snapshot_content(&chain->first, repo, snapshot);
 	if (parse_commit(&chain->first_commit, session.state.base_commit) < 0)
 		ews_error_clear();
 	return ews_snapshot_content(&chain->first, repo, &base);
@@ -163,12 +163,10 @@ int ews_chain_choose(struct ews_twin *twin, struct ews_chain *chain, struct ews_
 
 	if (rc == EWS_EUSAGE && ews_session_check_id(from) == 0)
 		return rc; /* it may mean several */
-	if (rc == 0) {
+	if (rc == 0)
 		rc = choose_session(twin, chain, repo, id);
-	} else {
-		ews_error_clear();
+	else if (ews_error_if_passing(rc) == 0)
 		rc = choose_snapshot(twin, chain, repo, from);
-	}
 	if (rc < 0)
 		return rc;
 	settle_content(&twin->content);
