@@ -186,4 +186,17 @@ test_expect_success 'P4: an end that was killed once its names were in trash is 
 	git -C n ews recover --all >out && test_grep "session .x.: its end was finished" out && git -C n diff --exit-code && git -C n ews undo x && git -C n ews undo x && test_grep work n/run.sh && git -C n ews end x
 '
 
+test_expect_success 'P4: a registration that is gone comes back with the HEAD of the last snapshot, also where that can not be read just now' '
+	test_repo gone && start_ws gone --method worktree s && git -C "$ws" commit -q --allow-empty -m own && git -C "$ws" rev-parse HEAD >want && git -C gone ews snapshot create s && look=0 && while test_more_looks; do
+		rm -r gone/.git/worktrees/s && test_look EIO "/refs/ews/snapshots.*$" -C gone recover --all >out 2>err && { test $code = 0 || test $code = 199 || git -C gone ews recover --all; } && git -C "$ws" rev-parse HEAD >got && test_cmp want got || return 1
+	done && test $look -gt 4
+'
+
+test_expect_success 'P4: a worktree of somebody else that can not be read just now is not taken back with a start that was killed' '
+	test_repo theirs && look=0 && while test_more_looks; do
+		test_expect_code 137 killat -c "mkdirat.*[.]git/ews/s$" -o log 1 git -C theirs ews start --method worktree s >out 2>err && git -C theirs worktree add -q --detach "$PWD/his/s" && test_path_is_file theirs/.git/worktrees/s/gitdir &&
+		test_look EIO "/worktrees/s(/gitdir)?$" -C theirs recover --all >out 2>err && test_path_is_file theirs/.git/worktrees/s/gitdir && git -C theirs ews recover --all && git -C theirs worktree remove "$PWD/his/s" || return 1
+	done && test $look -gt 2
+'
+
 test_done

@@ -197,20 +197,18 @@ static int move_entry(const struct ews_place *place, const char *from, const cha
 	return rc < 0 ? rc : ews_file_sync_dir(from_fd);
 }
 
-/* Does what stands there lead to our workspace? */
-static bool leads_here(const struct ews_place *place, const char *where)
+/* Does what stands there lead to our workspace? What has no such file yet may. Fails where that can't be read just now. */
+static int leads_here(const struct ews_place *place, const char *where)
 {
 	EWS_CLEANUP(free) char *path = ews_strfmt("%s/%s", where, place->id);
 	EWS_CLEANUP(free) char *want = ews_strfmt("%s/.git\n", place->workspace);
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(place->common_fd, path);
-	bool is_ours = fd >= 0;
 	int rc = fd < 0 ? fd : ews_file_read(&text, fd, "gitdir", LINK_BYTES_MAX);
 
 	if (rc == 0)
-		is_ours = !strcmp(text.ptr, want);
-	ews_error_clear();
-	return is_ours;
+		return !strcmp(text.ptr, want);
+	return ews_error_if_passing(rc) < 0 ? rc : fd >= 0;
 }
 
 /* An empty directory of ours or git's tells people nothing. */
@@ -282,7 +280,11 @@ static int withdraw(const struct ews_place *place)
 	if (rc <= 0)
 		return rc;
 	/* Of two the one that git knows is the workspace's. */
-	rc = leads_here(place, ENTRIES) && leads_here(place, EWS_METHOD_BESIDE) ? discard(place) : 0;
+	rc = leads_here(place, ENTRIES);
+	if (rc > 0)
+		rc = leads_here(place, EWS_METHOD_BESIDE);
+	if (rc > 0)
+		rc = discard(place);
 	if (rc == 0)
 		rc = move_entry(place, ENTRIES, EWS_METHOD_BESIDE);
 	if (rc < 0)
@@ -324,11 +326,13 @@ static int check_free(const struct ews_place *place)
 /* What stands under the same name and leads elsewhere is not of this start's making. */
 static int take_back(const struct ews_place *place)
 {
-	int rc = leads_here(place, ENTRIES) ? withdraw(place) : 0;
+	int rc = leads_here(place, ENTRIES);
 
-	if (rc == 0 && leads_here(place, EWS_METHOD_BESIDE))
-		rc = discard(place);
-	return rc;
+	if (rc > 0)
+		rc = withdraw(place);
+	if (rc == 0)
+		rc = leads_here(place, EWS_METHOD_BESIDE);
+	return rc > 0 ? discard(place) : rc;
 }
 
 static int open_git(const struct ews_place *place, int workspace_fd)

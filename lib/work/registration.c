@@ -44,13 +44,15 @@ static bool lacks_entry(const struct ews_session *session, int workspace_fd)
 
 int ews_registration_last_seen(struct ews_snapshot *out, struct ews_content *content, struct ews_session *session)
 {
-	int rc;
+	const char *last = session->state.last_snapshot;
+	int rc = *last ? ews_snapshot_find(out, session->repo, last) : EWS_ENOTFOUND;
 
-	if (*session->state.last_snapshot &&
-	    ews_snapshot_find(out, session->repo, session->state.last_snapshot) == 0 &&
-	    ews_snapshot_content(content, session->repo, out) == 0 && ews_gitstate_file(&content->git, "HEAD"))
+	if (rc == 0)
+		rc = ews_snapshot_content(content, session->repo, out);
+	if (rc == 0 && ews_gitstate_file(&content->git, "HEAD"))
 		return 0;
-	ews_error_clear();
+	if (ews_error_if_passing(rc) < 0)
+		return rc;
 	ews_snapshot_release(out);
 	ews_content_release(content);
 	*content = (struct ews_content)EWS_CONTENT_INIT;
