@@ -43,14 +43,16 @@ int ews_rules_ignore_text(struct ews_buf *user, struct ews_buf *info, struct ews
 	EWS_CLEANUP(free) char *info_path = ews_path_join(repo->common_dir, "info/exclude");
 	EWS_CLEANUP(free) char *said = NULL;
 	EWS_CLEANUP(free) char *user_path = NULL;
-	int rc;
+	int rc = ews_odb_config(&said, repo->odb, "core.excludesFile");
 
-	if (ews_odb_config(&said, repo->odb, "core.excludesFile") == 0)
+	if (rc == 0)
 		user_path = ews_gitconfig_expand(said);
-	else
+	else if (rc == EWS_ENOTFOUND)
 		user_path = ews_gitconfig_user_path("ignore");
-	ews_error_clear();
-	rc = read_rules(user, top, user_path);
+	if (rc == 0 || rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		rc = read_rules(user, top, user_path);
+	}
 	if (rc == 0)
 		rc = read_rules(info, top, info_path);
 	return rc < 0 ? ews_error_wrap("cannot read the rules for ignored files") : 0;
@@ -80,13 +82,10 @@ int ews_rules_ignore_keep(const struct ews_session *session)
 {
 	EWS_CLEANUP(buf) struct ews_buf user = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf info = EWS_BUF_INIT;
-	int rc;
+	int rc = ews_rules_ignore_text(&user, &info, session->repo, session->repo->project);
 
-	if (ews_rules_ignore_text(&user, &info, session->repo, session->repo->project) < 0) {
-		ews_error_clear();
-		return 0;
-	}
-	rc = ews_file_replace(session->fd, KEPT_USER, user.len ? user.ptr : "", user.len, 0644);
+	if (rc == 0)
+		rc = ews_file_replace(session->fd, KEPT_USER, user.len ? user.ptr : "", user.len, 0644);
 	return rc < 0 ? rc : ews_file_replace(session->fd, KEPT_INFO, info.len ? info.ptr : "", info.len, 0644);
 }
 
