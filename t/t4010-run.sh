@@ -614,4 +614,10 @@ test_expect_success STRACE 'P8: where no descriptor is left for it what a comman
 	done
 '
 
+test_expect_success 'a command does not run at the top since its directory can not be opened just now' '
+	test_repo below && start_ws below s && look=0 && while test_more_looks; do
+		test_look EIO "/qe/s/src$" -C below/src run s --guard off -- pwd >out 2>err && if test $code = 0; then test_grep "/src$" out; fi || return 1
+	done && test $look -gt 1
+'
+
 test_done

@@ -152,8 +152,7 @@ static int open_cwd(struct ews_run_result *out, const struct ews_session *sessio
 	if (root < 0 || !*subdir)
 		return root;
 	fd = ews_dir_open_beneath(root, subdir);
-	if (fd < 0) {
-		ews_error_clear();
+	if (fd < 0 && ews_error_if_passing(fd) == 0) {
 		out->is_subdir_missing = true;
 		return root;
 	}
