@@ -476,4 +476,13 @@ test_expect_success STRACE 'P8: a file or a directory that can not be opened for
 	done
 '
 
+test_expect_success STRACE 'P8: what was added below an ignore rule is seen, or it is said that the index can not be read just now' '
+	test_repo added && n=1 && while :; do
+		start_ws added s$n && echo "*.ign" >"${ws:?}/.gitignore" && echo f >"${ws:?}/forced.ign" && git -C "$ws" add -f forced.ign || return 1
+		if test_strace log -P index -e trace=openat -e inject=openat:error=EIO:when=$n git-ews -C added diff --stat s$n >out 2>err; then test_grep forced.ign out || return 1; fi
+		grep -q INJECTED log || break
+		git -C added ews end s$n --no-artifacts && n=$((n + 1)) || return 1
+	done && test $n -gt 2
+'
+
 test_done

@@ -31,9 +31,8 @@ int ews_look_read_index(struct ews_index *index, const struct ews_look *look)
 
 	if (rc < 0 && look->session) {
 		/* A workspace's index may be anything; what the base has is known without it. */
-		ews_error_clear();
 		ews_index_release(index);
-		return 0;
+		return ews_error_if_passing(rc);
 	}
 	return rc;
 }
