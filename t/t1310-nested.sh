@@ -269,4 +269,10 @@ test_expect_success 'P8: of a repository beside git that can not be read just no
 	done && test $look -gt 4
 '
 
+test_expect_success 'P8: a submodule that can not be looked at just now is named with the reason where it stays empty' '
+	super_project looked && look=0 && while test_more_looks; do
+		test_look EIO "/looked/sub(/inner)?(/[.]git)?$" -C looked start s$look >out 2>err && if test $code = 0; then take_ws out && { test -e "${ws:?}/sub/inner/.git" || test_grep "^note: the submodule .sub.*Input/output error" err; }; fi || return 1
+	done && test $look -gt 4
+'
+
 test_done

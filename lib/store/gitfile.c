@@ -51,8 +51,16 @@ static int find_real(char **out, const char *path)
 	return ews_errno_is_absent(errno) ? 0 : ews_error_os("cannot look for '%s'", path);
 }
 
-/* What the file `path` names really is. Returns 1, or 0 where it names nothing that is there; below zero where that can't be seen. */
-static int find_named(char **out, const char *path)
+char *ews_gitfile_follow(const char *path)
+{
+	char *out = NULL;
+
+	if (ews_gitfile_find(&out, path) < 0)
+		ews_error_clear();
+	return out;
+}
+
+int ews_gitfile_find(char **out, const char *path)
 {
 	EWS_CLEANUP(free) char *named = NULL;
 	EWS_CLEANUP(free) char *dir = NULL;
@@ -70,15 +78,6 @@ static int find_named(char **out, const char *path)
 	return find_real(out, target);
 }
 
-char *ews_gitfile_follow(const char *path)
-{
-	char *out = NULL;
-
-	if (find_named(&out, path) < 0)
-		ews_error_clear();
-	return out;
-}
-
 int ews_gitfile_leads_to(const char *top, const char *git_dir)
 {
 	EWS_CLEANUP(free) char *path = ews_path_join(top, EWS_GITFILE);
@@ -90,7 +89,7 @@ int ews_gitfile_leads_to(const char *top, const char *git_dir)
 		return ews_errno_is_absent(errno) ? 0 : ews_error_os("cannot look for '%s'", path);
 	if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
 		return 0;
-	rc = S_ISREG(st.st_mode) ? find_named(&real, path) : find_real(&real, path);
+	rc = S_ISREG(st.st_mode) ? ews_gitfile_find(&real, path) : find_real(&real, path);
 	return rc <= 0 ? rc : !strcmp(real, git_dir);
 }
 

@@ -24,6 +24,8 @@ int ews_gitfile_read(char **out, int dir_fd, const char *name);
 
 /* What the file `path` names really is; NULL, with no error set, when it names nothing that is there. The caller frees it. */
 char *ews_gitfile_follow(const char *path);
+/* The same, told apart: returns 1, or 0 where it names nothing that is there; fails where that can't be seen. */
+int ews_gitfile_find(char **out, const char *path);
 
 /*
  * Does the ".git" of the directory `top` lead to the git directory `git_dir`, a real path, or is it that itself? Returns 1 or 0; below

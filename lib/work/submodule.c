@@ -30,15 +30,18 @@ struct fill {
 	struct ews_strv *notes;
 };
 
-/* Where the ".git" in `dir` leads; NULL: nowhere, or there is none. The caller frees it. */
-static char *find_git_dir(const char *dir)
+/* Where the ".git" in `dir` leads. Returns 1, or 0 where that is nowhere, or there is none; fails where that can't be seen. */
+static int find_git_dir(char **out, const char *dir)
 {
 	EWS_CLEANUP(free) char *path = ews_path_join(dir, EWS_GITFILE);
 	struct stat st;
 
 	if (lstat(path, &st) < 0)
-		return NULL;
-	return S_ISDIR(st.st_mode) ? realpath(path, NULL) : ews_gitfile_follow(path);
+		return ews_errno_is_absent(errno) ? 0 : ews_error_os("cannot look for '%s'", path);
+	if (!S_ISDIR(st.st_mode))
+		return ews_gitfile_find(out, path);
+	*out = realpath(path, NULL);
+	return *out ? 1 : ews_error_os("cannot look for '%s'", path);
 }
 
 /* Is `git_dir` one of the project's own: below its `modules/`, or the submodule's own `.git`? */
@@ -204,15 +207,22 @@ static int fill_one(struct fill *fill, struct ews_twin *twin, const char *path, 
 static int fill_path(struct fill *fill, const char *path, const struct ews_entry *entry)
 {
 	EWS_CLEANUP(free) char *dir = ews_path_join(fill->project, path);
-	EWS_CLEANUP(free) char *git_dir = find_git_dir(dir);
+	EWS_CLEANUP(free) char *git_dir = NULL;
 	EWS_CLEANUP(twin) struct ews_twin twin = EWS_TWIN_INIT;
-	EWS_CLEANUP(fd) int project_fd = ews_dir_open(fill->project);
-	EWS_CLEANUP(fd) int from_fd = project_fd < 0 || !git_dir ? -1 : ews_dir_open_beneath(project_fd, path);
-	int rc;
+	EWS_CLEANUP(fd) int project_fd = -1;
+	EWS_CLEANUP(fd) int from_fd = -1;
+	int rc = find_git_dir(&git_dir, dir);
 
-	ews_error_clear();
-	if (from_fd < 0)
+	if (rc > 0)
+		rc = project_fd = ews_dir_open(fill->project);
+	if (project_fd >= 0)
+		rc = from_fd = ews_dir_open_beneath(project_fd, path);
+	if (rc < 0 && ews_error_if_passing(rc) < 0)
+		ews_strv_addf(fill->notes, "the submodule '%s' was left empty: %s", path, ews_error_message());
+	if (from_fd < 0) {
+		ews_error_clear();
 		return 0;
+	}
 	if (!is_own(fill, git_dir, dir)) {
 		ews_strv_addf(fill->notes, "the submodule '%s' was left empty: its repository is elsewhere, in '%s'",
 			      path, git_dir);
