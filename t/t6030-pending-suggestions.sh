@@ -105,4 +105,10 @@ test_expect_success 'P4: an end --pending that is killed anywhere loses nothing'
 	rm -rf p && test_repo p && start_ws p x && echo kept >"${ws:?}/result" && save work && sweep work after_end end --pending --no-artifacts x
 '
 
+test_expect_success 'what is dropped while its session can not be opened just now is not out of the reach of that' '
+	test_repo last && start_ws last s && echo new >"${ws:?}/new" && git -C last ews end --pending s && look=0 && while test_more_looks; do
+		test_look EIO "/sessions(/s(/state.json)?)?$" -C last pending drop s >out 2>err && if test $code = 0 || test $code = 199; then git -C last ews undo s; fi || return 1
+	done && test $look -gt 2
+'
+
 test_done

@@ -305,14 +305,12 @@ bool ews_pending_is_step(const struct ews_step *step)
 }
 
 /* Does the session still bear its id that began with `base`? Another one's steps are none of its own. */
-static bool is_last(struct ews_repo *repo, const struct ews_snapshot *base)
+static int is_last(struct ews_repo *repo, const struct ews_snapshot *base)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
-	bool is = ews_session_open(&session, repo, base->session) == 0 &&
-		  !strcmp(session.state.base_snapshot, base->id);
+	int rc = ews_session_open(&session, repo, base->session);
 
-	ews_error_clear();
-	return is;
+	return rc == 0 ? !strcmp(session.state.base_snapshot, base->id) : ews_error_if_passing(rc);
 }
 
 /* A side that can't be read is moved as well; only what can't be read just now keeps it from that. */
@@ -389,14 +387,14 @@ static int plan_drop(struct dropping *out, struct ews_repo *repo, const char *na
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(snapshot) struct ews_snapshot result = EWS_SNAPSHOT_INIT;
 	int rc = read_if_sound(&base, repo, name, "base");
-	bool is_its_id;
 
 	if (rc == 0)
 		rc = read_if_sound(&result, repo, name, "result");
+	if (rc == 0)
+		rc = base.id && !strcmp(name, base.session) ? is_last(repo, &base) : 0;
 	if (rc < 0)
 		return rc;
-	is_its_id = base.id && !strcmp(name, base.session) && is_last(repo, &base);
-	rc = ews_step_init(&out->step, repo->dir_fd, "drop", is_its_id ? name : NULL);
+	rc = ews_step_init(&out->step, repo->dir_fd, "drop", rc ? name : NULL);
 	return rc < 0 ? rc : plan_sides(out, repo, name, result.id, base.id);
 }
 
