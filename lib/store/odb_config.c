@@ -281,15 +281,16 @@ static char *find_dot_git(const char *git_dir, const char *common_dir)
 	return gitfile ? ews_steal(&gitfile) : ews_strdup(git_dir);
 }
 
-/* As git sees it: root works for who called sudo, too. What isn't there is nobody else's. */
-static bool is_ours(const char *path)
+/* As git sees it: root works for who called sudo, too. What isn't there is nobody else's. Fails where that can't be seen just now. */
+static int is_ours(const char *path)
 {
 	const char *sudo = getenv("SUDO_UID");
 	struct stat st;
 	char *end;
 
 	if (lstat(path, &st) < 0)
-		return ews_errno_is_absent(errno);
+		return ews_errno_is_passing(errno) ? ews_error_os("cannot look at '%s'", path)
+						   : ews_errno_is_absent(errno);
 	if (st.st_uid == geteuid())
 		return true;
 	return geteuid() == 0 && sudo && *sudo && strtoul(sudo, &end, 10) == st.st_uid && !*end;
@@ -303,8 +304,15 @@ int ews_odb_check_owner(const char *git_dir, const char *common_dir)
 	/* The path that git wants to see as safe.directory: the work tree where there is one. */
 	const char *name = has_top ? top : git_dir;
 	EWS_CLEANUP(free) char *shown = NULL;
+	int rc = is_ours(git_dir);
 
-	if ((is_ours(git_dir) && is_ours(dot_git) && is_ours(name)) || ews_libgit2_is_safe(name))
+	if (rc > 0)
+		rc = is_ours(dot_git);
+	if (rc > 0)
+		rc = is_ours(name);
+	if (rc < 0)
+		return rc;
+	if (rc || ews_libgit2_is_safe(name))
 		return 0;
 	shown = ews_shell_shown(name);
 	ews_error(EWS_EDENIED, "repository '%s' belongs to another user", name);

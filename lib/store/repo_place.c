@@ -86,7 +86,9 @@ static int follow_gitfile(char **out, const char *path, const char *home)
 
 	if (rc < 0)
 		return rc;
-	*out = ews_gitfile_follow(path);
+	rc = ews_gitfile_find(out, path);
+	if (rc < 0 && ews_error_if_passing(rc) < 0)
+		return rc;
 	rc = *out ? ews_repo_place_is_git_dir(*out, home) : 0;
 	if (rc < 0)
 		return rc;
