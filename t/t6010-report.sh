@@ -195,4 +195,10 @@ test_expect_success STRACE 'nor does a step that can not be written' '
 	spent "$HOME/.superqode/working/spent/undo" openat apply s && test_path_is_missing spent/n && git -C spent ews apply s && test_path_is_file spent/n && git -C spent ews undo && test_path_is_missing spent/n && git -C spent ews revert s && test_path_is_missing "${ws:?}/n"
 '
 
+test_expect_success 'P8: a report of a session of another work tree does not go to this one since that can not be looked at just now' '
+	test_repo main && git -C main worktree add -q --detach "$PWD/linked" && git -C linked ews start r && look=0 && while test_more_looks; do
+		test_look EIO "/linked(/[.]git)?$|/main/[.]git/worktrees/linked(/.*)?$" -C main report r >out 2>err && test_path_is_missing main/.superqode && test_grep ! "another user" err || return 1
+	done && test $look -gt 4
+'
+
 test_done

@@ -233,8 +233,9 @@ static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *na
 	if (rc < 0)
 		return rc;
 	/* What is set there holds, wherever the end is called. */
-	ews_session_stand_in_project(&session);
-	rc = wants_artifacts(set, &session);
+	rc = ews_session_stand_in_project(&session);
+	if (rc == 0)
+		rc = wants_artifacts(set, &session);
 	if (rc < 0)
 		return rc;
 	opts.artifacts = rc ? &set->artifacts : NULL;

@@ -178,7 +178,7 @@ static int report_session(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		rc = ews_cmd_open_session(&session, ctx, args.words.items[0], false);
 	/* There are its artifacts, and there this one goes. */
 	if (rc == 0)
-		ews_session_stand_in_project(&session);
+		rc = ews_session_stand_in_project(&session);
 	if (rc == 0)
 		rc = ews_report_gather(&report, &session, NULL);
 	if (rc == 0)

@@ -506,7 +506,7 @@ static int run_existing(struct ews_cmd_ctx *ctx, struct settings *set, const cha
 	rc = ews_cmd_open_session(&session, ctx, name, true);
 	/* What it leaves belongs there, and what is set there holds, wherever the run is called. */
 	if (rc == 0)
-		ews_session_stand_in_project(&session);
+		rc = ews_session_stand_in_project(&session);
 	if (rc == 0 && set->end)
 		rc = ews_round_refuse(session.repo, session.state.id, "; leave out --end");
 	if (rc == 0)

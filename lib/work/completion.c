@@ -62,11 +62,10 @@ int ews_complete(struct ews_completion *out, struct ews_session *session, const 
 							 .if_changed = true,
 							 .partial = true };
 	struct ews_completion made = { .decision = EWS_DECISION_NONE };
-	int rc;
+	int rc = ews_session_stand_in_project(session);
 
-	ews_session_stand_in_project(session);
-	if (!ews_user_hook_decides(session->repo))
-		return 0;
+	if (rc < 0 || !ews_user_hook_decides(session->repo))
+		return rc;
 	rc = ews_session_need_active(session);
 	if (rc == 0)
 		rc = ews_snapshot_create(&seen, NULL, session->repo, session, &create);

@@ -494,7 +494,9 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 	if (rc < 0)
 		return rc;
 	/* What it leaves belongs there, wherever the end is called. */
-	ews_session_stand_in_project(session);
+	rc = ews_session_stand_in_project(session);
+	if (rc < 0)
+		return rc;
 	if (session->state.state == EWS_STATE_ENDED) {
 		out->had_ended = true;
 		return leave_branch(out, session, opts);

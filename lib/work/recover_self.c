@@ -38,10 +38,8 @@ static void drop_log(struct ews_repo *repo, const char *id, const char *name)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 
-	if (ews_session_open(&session, repo, id) == 0) {
-		ews_session_stand_in_project(&session);
+	if (ews_session_open(&session, repo, id) == 0 && ews_session_stand_in_project(&session) == 0)
 		ews_output_log_drop_empty(session.repo, name);
-	}
 	ews_error_clear(); /* best effort: it is empty */
 }
 

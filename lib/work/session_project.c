@@ -175,14 +175,14 @@ int ews_session_project(struct ews_repo **out, struct ews_session *session)
 	return 0;
 }
 
-void ews_session_stand_in_project(struct ews_session *session)
+int ews_session_stand_in_project(struct ews_session *session)
 {
 	struct ews_repo *project;
+	int rc = ews_session_project(&project, session);
 
-	if (ews_session_project(&project, session) == 0)
+	if (rc == 0)
 		session->repo = project;
-	else
-		ews_error_clear();
+	return ews_error_if_passing(rc);
 }
 
 char *ews_session_top(const struct ews_session *session)

@@ -27,9 +27,9 @@ int ews_session_project(struct ews_repo **out, struct ews_session *session);
 
 /*
  * Let `repo` of the session be that project from now on, so that what is written for the session is written there. Where that is
- * gone, `repo` stays as it is.
+ * gone, `repo` stays as it is. Fails where it can't be looked at just now.
  */
-void ews_session_stand_in_project(struct ews_session *session);
+int ews_session_stand_in_project(struct ews_session *session);
 
 /* The top of the work tree that it is of: where git says that this stands by now, else where it was. The caller frees it. */
 char *ews_session_top(const struct ews_session *session);

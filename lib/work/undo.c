@@ -305,8 +305,9 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 
 	if (opts->redo) {
 		/* Ended anew, as a step of its own: what was done since the undo is kept as well. */
-		ews_session_stand_in_project(session);
-		rc = ews_farewell_is_wanted(session->repo);
+		rc = ews_session_stand_in_project(session);
+		if (rc == 0)
+			rc = ews_farewell_is_wanted(session->repo);
 		if (rc < 0)
 			return rc;
 		end.artifacts = rc ? &artifacts : NULL;
