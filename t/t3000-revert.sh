@@ -637,6 +637,17 @@ test_expect_success STRACE 'P4: what somebody commits or stages between the look
 	test_grep "Differs: index" out && test "$(git -C "${ws:?}" show :his)" = staged && git -C gits ews revert agent && git -C gits ews undo agent && test "$(git -C "${ws:?}" show :his)" = staged
 '
 
+# The branch is about to be put back, and somebody's commit moves it just then: it stays, and is named; the next revert takes it back.
+goes_on() {
+	at=0 && test_stopped_at access "$PWD/moves/.git/refs/heads/main.lock" "git -C moves update-ref refs/heads/main $(git -C moves commit-tree -m his HEAD:) $(git -C moves rev-parse main) && git -C moves rev-parse main >his" -C moves revert here || at=$? && test $at = 1 && test_grep "Status: Not verified" out &&
+		test_grep "Differs:.* branch" out && git -C moves rev-parse main >head && test_cmp his head && git -C moves ews status >out && test_grep ! interrupted out && git -C moves ews revert here >out && test_grep "Status: Verified" out && git -C moves rev-parse main >head && test_cmp base head
+}
+
+test_expect_success STRACE 'P4: in place: who commits at the very moment when the branch is put back keeps his commit, whether HEAD had left it or not' '
+	test_repo moves && git -C moves rev-parse main >base && git -C moves ews start --method in-place here && echo work >>moves/src/main.c && git -C moves commit -qam work && goes_on && git -C moves for-each-ref --contains "$(cat his)" refs/ews | grep . &&
+	git -C moves commit -q --allow-empty -m work && git -C moves checkout -qb other && goes_on && test_grep "stays at $(cat his)" err && git -C moves ews end here
+'
+
 # What was staged while the index was put back would be lost with it: so nothing is.
 stages_nothing() {
 	echo his >"${1:?}/his" && test_must_fail git -C "$1" add his 2>said && test_grep "index.lock" said && rm "${1:?}/his"

@@ -381,10 +381,11 @@ int ews_transition_plan_branches(struct ews_transition_result *out, struct ews_t
 	return rc;
 }
 
-/* What is written down of branches that HEAD has left. */
+/* What is written down of branches that HEAD has left. Returns 1 where somebody went on with one at this very moment, else 0. */
 static int move_branches(const struct ews_transition_work *work)
 {
 	const struct ews_strv *moving = &work->step->branches_moving;
+	bool stays = false;
 	int rc = 0;
 
 	for (size_t i = 0; i < moving->n && rc == 0; i++) {
@@ -398,15 +399,16 @@ static int move_branches(const struct ews_transition_work *work)
 		if (work->opts->is_retry)
 			ews_litter_sweep_ref(work->repo->odb, move.branch);
 		rc = ews_odb_ref_swap(work->repo->odb, move.branch, &move.from, &move.to);
-		/* Since it was killed somebody went on with it: where HEAD is to be, that is seen to; else it is his. */
-		if (rc == EWS_ESTALE && work->opts->is_retry) {
+		/* Somebody went on with it: it is his. Was that since it was killed, where HEAD is to be is seen to. */
+		if (rc == EWS_ESTALE) {
 			ews_error_clear();
+			stays = stays || !work->opts->is_retry;
 			rc = 0;
 		}
 		if (rc < 0)
 			return ews_error_wrap("cannot put '%s' back", move.branch);
 	}
-	return rc;
+	return rc < 0 ? rc : stays;
 }
 
 /* Is the branch that HEAD was on, which is at `now`, no longer where it was when the present state was kept? */
@@ -464,14 +466,11 @@ static int restore_branch(const struct ews_transition_work *work)
 		return 0;
 	if (work->opts->is_retry)
 		ews_litter_sweep_ref(work->repo->odb, branch);
-	return move_to_head(work, branch, &now) < 0 ? ews_error_wrap("cannot put '%s' back", branch) : 0;
-}
-
-int ews_transition_restore_branches(const struct ews_transition_work *work)
-{
-	int rc = move_branches(work);
-
-	return rc < 0 ? rc : restore_branch(work);
+	rc = move_to_head(work, branch, &now);
+	if (rc != EWS_ESTALE)
+		return rc < 0 ? ews_error_wrap("cannot put '%s' back", branch) : 0;
+	ews_error_clear();
+	return 0;
 }
 
 static bool is_other_line(void *payload, const char *line)
@@ -510,4 +509,13 @@ int ews_transition_leave_branches(struct ews_transition_result *out, const struc
 			leave_unmoved(out, work, &move);
 	}
 	return rc;
+}
+
+int ews_transition_restore_branches(struct ews_transition_result *out, const struct ews_transition_work *work)
+{
+	int rc = move_branches(work);
+
+	if (rc > 0)
+		return ews_transition_leave_branches(out, work);
+	return rc < 0 ? rc : restore_branch(work);
 }

@@ -353,7 +353,7 @@ static int write_state(struct ews_transition_result *out, struct ews_transition_
 	if (!session->method->owns_objects)
 		sharing = ews_odb_sharing(session->repo->odb);
 	rc = ews_gitstate_write(&work->target.git, admin, keep, sharing, lock);
-	return rc < 0 ? rc : ews_transition_restore_branches(work);
+	return rc < 0 ? rc : ews_transition_restore_branches(out, work);
 }
 
 int ews_transition_write_git(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd)

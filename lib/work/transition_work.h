@@ -188,10 +188,13 @@ int ews_transition_refuse_blocked(struct ews_transition_result *out, struct ews_
 int ews_transition_plan_branches(struct ews_transition_result *out, struct ews_transition_work *work);
 /* In place: is the branch that HEAD was on elsewhere than it was when the present state was kept? 1 or 0; fails as above. */
 int ews_transition_head_has_moved(const struct ews_transition_work *work);
-/* Put back what is written down of such branches, and the one that HEAD is to be on. */
-int ews_transition_restore_branches(const struct ews_transition_work *work);
 /* Leave them where they are, and say so in `out`, and in the step what undo is to know. */
 int ews_transition_leave_branches(struct ews_transition_result *out, const struct ews_transition_work *work);
+/*
+ * Put back what is written down of such branches, and the one that HEAD is to be on. What somebody moves at this very moment is his, and
+ * stays: of one that HEAD has left `out` says so, and HEAD's then stays as well.
+ */
+int ews_transition_restore_branches(struct ews_transition_result *out, const struct ews_transition_work *work);
 
 /* transition_commit.c: a commit that the step made, and the branch that it is on; transition_commit.h has what others ask. */
 
