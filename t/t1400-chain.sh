@@ -35,9 +35,16 @@ test_expect_success 'P4: what has ended, or waits, can be begun at as well; two 
 	ews pending apply d1 >out && test "$(cat p/other)" = other && rm p/other && start_ws p --from "$(ews snapshot create d5 -m mine)" d6 && test "$(cat "${ws:?}/again")" = again && ews diff d6 --from parent --exit-code && ews diff d6 --name-only >out && test "$(cat out)" = again
 '
 
+test_expect_success 'what is ignored in the project comes along when it is asked for, but where the state that is begun at has something' '
+	test_repo along && printf "built/\n.env\n" >along/.gitignore && git -C along add . && git -C along commit -qm rules && mkdir along/built && echo cache >along/built/o && echo secret >along/.env && start_ws along --keep-ignored=no a && echo work >>"${ws:?}/src/main.c" && echo his >"${ws:?}/.env" && snap=$(git -C along ews snapshot create --ignored a) &&
+	start_ws along --from a --keep-ignored b && test_cmp along/built/o "${ws:?}/built/o" && test_cmp along/.env "${ws:?}/.env" && git -C along ews diff b --name-only >out && echo src/main.c >want && test_cmp want out && git -C along ews diff b --from parent --exit-code && : >"${ws:?}/.gitignore" && git -C along ews diff b --name-only >out && printf ".gitignore\\nsrc/main.c\\n" >want && test_cmp want out && echo more >>"${ws:?}/built/o" && git -C along ews revert b >out 2>err && test_grep "Status: Verified" out && test_grep "built/o (ignored, changed)" err && git -C along ews end b && git -C along ews run --from a --keep-ignored=yes -- cat built/o >out && test_cmp along/built/o out &&
+	start_ws along --from "$snap" --keep-ignored c && test_cmp along/built/o "${ws:?}/built/o" && echo his >want && test_cmp want "${ws:?}/.env" && for how in auto no; do
+		start_ws along --from a --keep-ignored=$how $how && test_path_is_missing "${ws:?}/built" && test_path_is_missing "${ws:?}/.env" || return 1
+	done
+'
+
 test_expect_success 'what makes no sense together, or is no state, is said' '
 	test_expect_code 129 git -C p ews start --from d5 --base HEAD && test_expect_code 129 git -C p ews start --from d5 --no-uncommitted && test_expect_code 129 git -C p ews start --from d5 --method in-place && test_expect_code 129 git -C p ews start --from HEAD 2>err && test_grep "^hint: --base" err && test_expect_code 128 git -C p ews start --from nosuch && test_expect_code 129 git -C p ews start --from d5 -- src &&
-	test_expect_code 129 git -C p ews start --from d5 --keep-ignored 2>err && test_grep "nothing that is ignored comes along" err && test_expect_code 125 git -C p ews run --from d5 --keep-ignored=yes -- true 2>err &&
 	test_expect_code 128 git -C p ews start --from d5 d6 2>err && test_grep "already exists" err && ews path d5 >path && rm -rf "$(cat path)" && test_expect_code 1 git -C p ews start --from d5 d7 && ews list >out && test_grep ! d7 out
 '
 

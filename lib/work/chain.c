@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "work/head.h"
 #include "work/history.h"
+#include "work/look.h"
 #include "work/outcome.h"
 #include "work/session_name.h"
 #include "work/session_open.h"
@@ -173,6 +174,51 @@ int ews_chain_choose(struct ews_twin *twin, struct ews_chain *chain, struct ews_
 	settle_content(&chain->first);
 	chain->subject = ews_strfmt("ews: state of %s", from);
 	return settle_git(twin, chain, repo, from);
+}
+
+int ews_chain_find_ignored(struct ews_twin *twin, struct ews_repo *repo)
+{
+	const struct ews_content_opts opts = {
+		.partial = true, .known = &twin->content, .is_compared = true, .without_index = true
+	};
+	EWS_CLEANUP(content) struct ews_content project = EWS_CONTENT_INIT;
+	struct ews_skips *skips = &twin->content.scan.skips;
+	size_t kept = 0;
+	int rc = repo->is_bare ? 0 : ews_content_now(&project, repo, NULL, NULL, &opts);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < skips->n; i++)
+		if (skips->items[i].reason != EWS_SKIP_IGNORED)
+			skips->items[kept++] = skips->items[i];
+	skips->n = kept;
+	for (size_t i = 0; i < project.scan.skips.n; i++)
+		if (project.scan.skips.items[i].reason == EWS_SKIP_IGNORED)
+			ews_skips_add(skips, project.scan.skips.items[i].path, EWS_SKIP_IGNORED,
+				      project.scan.skips.items[i].size);
+	ews_skips_sort(skips);
+	twin->is_composed = true;
+	return 0;
+}
+
+void ews_chain_note_present(struct ews_chain *chain, const struct ews_content *now)
+{
+	struct ews_scan *first = &chain->first.scan;
+	EWS_CLEANUP(skips) struct ews_skips present = EWS_SKIPS_INIT;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < now->scan.skips.n; i++) {
+		const struct ews_skip *skip = &now->scan.skips.items[i];
+
+		if (skip->reason == EWS_SKIP_PRESENT && !ews_entries_has_below(&first->entries, skip->path))
+			ews_skips_add(&present, skip->path, EWS_SKIP_PRESENT, skip->size);
+	}
+	for (size_t i = 0; i < first->skips.n; i++)
+		if (!ews_skips_covering(&present, first->skips.items[i].path))
+			first->skips.items[kept++] = first->skips.items[i];
+	first->skips.n = kept;
+	ews_skips_add_all(&first->skips, &present);
+	ews_skips_sort(&first->skips);
 }
 
 int ews_chain_keep_parent(struct ews_chain *chain, struct ews_batch *batch, struct ews_content *now,

@@ -37,6 +37,15 @@ struct ews_chain {
  */
 int ews_chain_choose(struct ews_twin *twin, struct ews_chain *chain, struct ews_repo *repo, const char *from);
 
+/*
+ * What is ignored in the project, and not held by what was chosen, becomes what is ignored in `twin`, from which ews_ignored_choose()
+ * takes what comes along; what was ignored where it begins stayed there.
+ */
+int ews_chain_find_ignored(struct ews_twin *twin, struct ews_repo *repo);
+
+/* What came along into `now` is present in the base as well, where that holds nothing there. */
+void ews_chain_note_present(struct ews_chain *chain, const struct ews_content *now);
+
 /* Keep the state it begins with as the snapshot `id` of `session`. */
 int ews_chain_keep_parent(struct ews_chain *chain, struct ews_batch *batch, struct ews_content *now,
 			  const struct ews_session *session, const char *id);

@@ -391,6 +391,8 @@ static int make(const struct starting *starting)
 
 	if (rc < 0)
 		return rc;
+	if (starting->chain)
+		ews_chain_note_present(starting->chain, content);
 	look_opts.is_exact = filled.is_exact;
 	out->skips = filled.skips;
 	filled.skips = (struct ews_skips)EWS_SKIPS_INIT;
@@ -434,11 +436,6 @@ static int choose_method(const struct ews_method **out, const struct ews_repo *r
 		ews_error_hint("leave out --base, --uncommitted, --untracked and paths");
 		return EWS_EUSAGE;
 	}
-	if (opts->from && opts->keep_ignored == EWS_KEEP_IGNORED_YES) {
-		ews_error(EWS_EUSAGE, "with --from nothing that is ignored comes along");
-		ews_error_hint("leave out --keep-ignored; a snapshot that 'git ews snapshot create --ignored' made has it");
-		return EWS_EUSAGE;
-	}
 	if (!method->is_project)
 		return 0;
 	if (repo->is_bare)
@@ -463,6 +460,8 @@ static int start_chained(struct starting *starting)
 	starting->chain = &chain;
 	if (rc == 0)
 		rc = ews_chain_choose(starting->twin, &chain, starting->repo, starting->opts->from);
+	if (rc == 0 && keep_ignored(starting->opts) != EWS_KEEP_IGNORED_NO)
+		rc = ews_chain_find_ignored(starting->twin, starting->repo);
 	if (rc == 0)
 		rc = begin(starting);
 	if (rc >= 0)
