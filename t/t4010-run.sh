@@ -318,6 +318,14 @@ test_expect_success 'P4: no hint takes away a branch that alone holds a commit, 
 	git -C kept ews revert --json s >out && test_json_count out .ref_commands 3 && git -C kept ews end s
 '
 
+test_expect_success 'P3: in place: a new ref alone holds only that to which no ref leads that was there' '
+	test_repo led && git -C led tag -m one was && git -C led ews start --method in-place s && git -C led branch old HEAD~2 && git -C led tag light HEAD~ && git -C led tag again was && git -C led update-ref --create-reflog refs/heads/logged HEAD~2 && git -C led update-ref refs/heads/logged HEAD~ && git -C led ews revert s 2>err && for ref in heads/old tags/light tags/again heads/logged; do
+		test_grep "this takes it back: git update-ref -d refs/$ref " err || return 1
+	done && test_grep ! "alone holds" err && git -C led branch work old && git -C led tag -m mine noted HEAD~2 && (cd led && git update-ref refs/heads/work "$(git commit-tree -p old -m mine old^{tree})") && git -C led branch beside work && git -C led ews revert s 2>err && for ref in heads/work heads/beside; do
+		test_grep "alone holds what this shows: git log refs/$ref --" err || return 1
+	done && test_grep "alone holds what this shows: git show refs/tags/noted --" err && git -C led show refs/tags/noted -- >out && test_grep "^mine" out && test_grep "back: git update-ref -d refs/heads/old " err && git -C led update-ref refs/tags/blob "$(git -C led rev-parse HEAD:src/main.c)" && git -C led ews revert s 2>err && test_grep "git show refs/tags/blob --" err && test_grep "back: git update-ref -d refs/heads/old " err && git -C led ews end s
+'
+
 test_expect_success 'P6: where history ends is looked at: a fetch --depth in a workspace cuts that of the project, too' '
 	test_repo whole 4 && git clone -q --bare whole whole-up && start_ws whole s && git -C "$ws" fetch -q --depth=1 "file://$PWD/whole-up" main && git -C whole ews status s >out && test_grep "Project: *shallow changed" out && git -C whole ews end s 2>err && test_grep "^drift: shallow changed" err && git -C whole fetch -q --unshallow "file://$PWD/whole-up" main &&
 	git -C whole log --oneline >before && test_expect_code 1 run_in whole --guard=off --fail-on-change -- git fetch -q --depth=1 "file://$PWD/whole-up" main && test_grep "^error: the project changed while the command ran: shallow changed" err && sed -n "s/^hint: //p" err >back && test_line_count = 1 back && sh -e back && git -C whole log --oneline >after && test_cmp before after

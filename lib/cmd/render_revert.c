@@ -158,6 +158,7 @@ void ews_render_ref_commands_talk(const struct ews_cmd_ctx *ctx, const struct ew
 
 	for (i = 0; i < commands->n; i++)
 		if (ews_str_begins(commands->items[i], EWS_TRIPWIRE_SHOW) ||
+		    ews_str_begins(commands->items[i], EWS_TRIPWIRE_SHOW_TAG) ||
 		    !strcmp(commands->items[i], EWS_TRIPWIRE_STASHES))
 			ews_cmd_warn(ctx, "a ref of the project is new, and alone holds what this shows: %s",
 				     commands->items[i]);

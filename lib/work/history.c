@@ -101,6 +101,29 @@ static bool has_beyond(const struct ews_session *session, const struct ews_oids 
 	return status != 0 || answer.len;
 }
 
+int ews_history_list_beyond(struct ews_oids *out, const struct ews_repo *repo, const struct ews_strv *ids,
+			    const struct ews_strv *known)
+{
+	char *args[] = { (char[]){ "rev-list" }, (char[]){ "--stdin" }, NULL };
+	EWS_CLEANUP(buf) struct ews_buf question = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
+	struct ews_git_opts git = { .own_dir = repo->common_dir, .out = &answer };
+	int rc;
+
+	for (size_t i = 0; i < ids->n; i++)
+		ews_buf_addf(&question, "%s\n", ids->items[i]);
+	for (size_t i = 0; i < known->n; i++)
+		ews_buf_addf(&question, "^%s\n", known->items[i]);
+	git.input = question.ptr;
+	git.input_len = question.len;
+	rc = ews_git_run(&git, args);
+	if (rc != 0)
+		return rc < 0 ? rc : ews_error(EWS_EGIT, "git can't list commits");
+	ews_history_add_ids(out, answer.ptr, answer.len, ews_odb_algo(repo->odb));
+	ews_oids_sort(out);
+	return 0;
+}
+
 int ews_history_has_own(struct ews_strv *closed, const struct ews_session *session, const struct ews_oids *known)
 {
 	EWS_CLEANUP(oids) struct ews_oids commits = EWS_OIDS_INIT;

@@ -21,6 +21,10 @@ int ews_history_commits(struct ews_oids *out, struct ews_strv *closed, const str
  */
 int ews_history_has_own(struct ews_strv *closed, const struct ews_session *session, const struct ews_oids *known);
 
+/* Add to `out`, which is sorted then, the commits that `ids` lead to and `known` do not; both in hex. Fails where git can't tell. */
+int ews_history_list_beyond(struct ews_oids *out, const struct ews_repo *repo, const struct ews_strv *ids,
+			    const struct ews_strv *known);
+
 /* Add to such a list those that `git` is merging, picking or reverting, which only it may name. */
 int ews_history_add_merged(struct ews_oids *out, struct ews_repo *repo, const struct ews_gitstate *git);
 

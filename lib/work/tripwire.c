@@ -23,6 +23,7 @@
 #include "store/index_digest.h"
 #include "store/lock.h"
 #include "store/reflog.h"
+#include "work/history.h"
 
 #define TRIPWIRE_FILE "tripwire"
 #define TOLD_FILE "told-refs" /* "ref <name> <id>" a line, of all sessions */
@@ -320,6 +321,7 @@ struct teller {
 	const struct ews_tripwire *before, *after;
 	const struct ews_repo *repo;
 	const char *kept;
+	const struct ews_oids *beyond; /* commits that no ref leads to which has been there all the time; NULL: nobody can tell */
 };
 
 /* The name that the ref of this line stands for; NULL: it is none, or has an id. */
@@ -492,37 +494,118 @@ static void add_stash_command(const struct teller *teller, const char *before)
 	ews_strv_add(teller->out, command.ptr);
 }
 
-/* Is there a ref that has been there all the time, and stands at what the new one of `line` does? */
-static bool is_elsewhere(const struct teller *teller, const char *line)
+/* The ref that a line is about, which has an id; NULL: it is about none. The caller frees it. */
+static char *ref_with_id(const char *line)
 {
-	const char *id = line + name_len(line);
+	return ews_str_begins(line, "ref ") && !target_of(line) ? ews_strndup(line + 4, name_len(line) - 4) : NULL;
+}
 
+/* The ids that the ref of `line`, or its log, names. */
+static int list_named(struct ews_strv *out, const struct ews_repo *repo, const char *ref, const char *line)
+{
+	EWS_CLEANUP(strv) struct ews_strv log = EWS_STRV_INIT;
+	int rc = ews_reflog_list(&log, repo->odb, ref);
+
+	ews_strv_add(out, line + name_len(line) + 1);
+	for (size_t i = 0; i < log.n; i++)
+		ews_strv_add(out, strrchr(log.items[i], ' ') + 1);
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	return rc;
+}
+
+static void add_new_ref(const struct teller *teller, const char *before, const char *after)
+{
+	EWS_CLEANUP(free) char *ref = before ? NULL : ref_with_id(after);
+
+	if (ref)
+		ews_strv_add(teller->out, after);
+}
+
+/*
+ * The commits that new refs, or their logs, name, and all these lead to, but for what a ref leads to that has been there all the time.
+ * Where no ref is new there is nothing to ask; else git is asked once.
+ */
+static int find_beyond(struct ews_oids *out, const struct ews_tripwire *before, const struct ews_tripwire *after,
+		       const struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv known = EWS_STRV_INIT;
+	int rc = 0;
+
+	each_difference(&(struct teller){ .add = add_new_ref, .out = &lines }, before, after);
+	ews_strv_sort(&lines);
+	for (size_t i = 0; i < after->lines.n && lines.n && rc == 0; i++) {
+		const char *line = after->lines.items[i];
+		EWS_CLEANUP(free) char *ref = ref_with_id(line);
+
+		if (ref && ews_strv_sorted_has(&lines, line))
+			rc = list_named(&ids, repo, ref, line);
+		else if (ref)
+			ews_strv_add(&known, line + name_len(line) + 1);
+	}
+	return rc == 0 && ids.n ? ews_history_list_beyond(out, repo, &ids, &known) : rc;
+}
+
+/* Does a ref that has been there all the time stand at this very object? */
+static bool is_elsewhere(const struct teller *teller, const char *hex)
+{
 	for (size_t i = 0; i < teller->after->lines.n; i++) {
-		const char *other = teller->after->lines.items[i];
-		EWS_CLEANUP(free) char *name = ews_strndup(other, name_len(other));
+		const char *line = teller->after->lines.items[i];
+		EWS_CLEANUP(free) char *name = ews_strndup(line, name_len(line));
 
-		if (ews_str_begins(other, "ref ") && !strcmp(other + name_len(other), id) &&
+		if (ews_str_begins(line, "ref ") && !strcmp(line + name_len(line) + 1, hex) &&
 		    ews_tripwire_find(teller->before, name))
 			return true;
 	}
 	return false;
 }
 
+static bool is_commit(const struct teller *teller, const char *hex)
+{
+	struct ews_oid oid;
+
+	return ews_oid_parse(&oid, hex) == 0 && ews_odb_is(teller->repo->odb, &oid, EWS_OBJECT_COMMIT) == 1;
+}
+
+/* Is the object lost with the new ref that names it? To what is no commit, a tag say, no other leads. */
+static bool is_held_alone(const struct teller *teller, const char *hex)
+{
+	struct ews_oid oid;
+
+	if (!is_commit(teller, hex))
+		return !is_elsewhere(teller, hex);
+	return ews_oid_parse(&oid, hex) < 0 || ews_oids_has(teller->beyond, &oid);
+}
+
 /*
- * Does the new ref of `line`, or its log, hold what no other does? Whoever made it, a person maybe, would lose that with it. A log
- * that can't be read may say anything.
+ * Does the new ref of `line`, or its log, hold what no ref does that was there? Whoever made it, a person maybe, would lose that with
+ * it. A log that can't be read may say anything.
  */
 static bool holds_alone(const struct teller *teller, const char *ref, const char *line)
 {
-	EWS_CLEANUP(strv) struct ews_strv log = EWS_STRV_INIT;
-	const char *id = line + name_len(line) + 1;
-	int rc = ews_reflog_list(&log, teller->repo->odb, ref);
-	bool is_alone = (rc < 0 && rc != EWS_ENOTFOUND) || !is_elsewhere(teller, line);
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	bool is_alone = !teller->beyond || list_named(&ids, teller->repo, ref, line) < 0;
 
+	for (size_t i = 0; i < ids.n && !is_alone; i++)
+		is_alone = is_held_alone(teller, ids.items[i]);
 	ews_error_clear();
-	for (size_t i = 0; i < log.n && !is_alone; i++)
-		is_alone = strcmp(strrchr(log.items[i], ' ') + 1, id) != 0;
 	return is_alone;
+}
+
+/* For each difference its command, by `add`. */
+static void each_command(struct teller *teller)
+{
+	EWS_CLEANUP(oids) struct ews_oids beyond = EWS_OIDS_INIT;
+
+	if (find_beyond(&beyond, teller->before, teller->after, teller->repo) == 0)
+		teller->beyond = &beyond;
+	ews_error_clear();
+	each_difference(teller, teller->before, teller->after);
+	teller->beyond = NULL; /* it goes with this function */
 }
 
 /*
@@ -548,7 +631,8 @@ static void add_ref_command(const struct teller *teller, const char *before, con
 	len = name_len(line);
 	ref = ews_strndup(line + 4, len - 4);
 	if (!before && !target && holds_alone(teller, ref, after)) {
-		ews_buf_adds(&command, EWS_TRIPWIRE_SHOW);
+		ews_buf_adds(&command,
+			     is_commit(teller, after + len + 1) ? EWS_TRIPWIRE_SHOW : EWS_TRIPWIRE_SHOW_TAG);
 		ews_shell_quote(&command, ref);
 		ews_strv_addf(teller->out, "%s --", command.ptr);
 		return;
@@ -571,7 +655,7 @@ static void add_ref_command(const struct teller *teller, const char *before, con
 void ews_tripwire_ref_commands(struct ews_strv *out, const struct ews_tripwire *before,
 			       const struct ews_tripwire *after, const struct ews_repo *repo)
 {
-	each_difference(&(struct teller){ add_ref_command, out, before, after, repo, NULL }, before, after);
+	each_command(&(struct teller){ add_ref_command, out, before, after, repo, NULL, NULL });
 }
 
 /* The mode that the line of a file ends in; 0: there is no such file. */
@@ -629,7 +713,7 @@ static void add_any_command(const struct teller *teller, const char *before, con
 void ews_tripwire_commands(struct ews_strv *out, const struct ews_tripwire *before,
 			   const struct ews_tripwire *after, const struct ews_repo *repo, const char *kept)
 {
-	each_difference(&(struct teller){ add_any_command, out, before, after, repo, kept }, before, after);
+	each_command(&(struct teller){ add_any_command, out, before, after, repo, kept, NULL });
 }
 
 /* The line about `name`, or NULL. */
