@@ -121,6 +121,15 @@ test_expect_success 'P7, P8: what came along is no change when its rule goes: ne
 	git -C gone ews undo gone && git -C "${ws:?}" add nm/deep && git -C gone ews diff --name-only gone >out 2>err && printf "%s\n" .gitignore nm/deep/y.js nm/new | test_cmp - out
 '
 
+test_expect_success 'P3: back to a snapshot that knows what came along by name alone what is gone or was written is named, as at the base; undo, which leaves it, says nothing' '
+	test_repo named && printf ".env\nbuilt/\n" >named/.gitignore && git -C named add . && git -C named commit -qm rules && echo secret >named/.env && mkdir named/built && echo 1 >named/built/1 && echo 2 >named/built/2 && for rule in there gone; do
+		start_ws named --keep-ignored=yes s && { test $rule = there || : >"${ws:?}/.gitignore"; } && snap=$(git -C named ews snapshot create s) && echo more >>"${ws:?}/src/main.c" && git -C named ews revert --to "$snap" s 2>err && test_grep ! "not looked at" err && echo v2 >>"${ws:?}/.env" && rm "${ws:?}/built/1" && for verb in "revert --to $snap" "snapshot restore $snap"; do
+			echo more >>"${ws:?}/src/main.c" && git -C named ews $verb s >out 2>err && test_grep "^warning: not looked at: built/1 (ignored, gone)$" err && test_grep "^warning: not looked at: .env (ignored, changed)$" err && grep -c "not looked at" err >count && echo 2 >want && test_cmp want count &&
+				git -C named ews undo s 2>err && test_grep ! "(ignored, " err || return 1
+		done && git -C named ews revert --to "$snap" --json s >json && test_json_count json .not_covered 2 && rm "${ws:?}/.env" && echo v3 >"${ws:?}/.env" && git -C named ews revert --to "$snap" s 2>err && test_grep "built/1 (ignored, gone)" err && test_grep ".env (ignored, changed)" err && git -C named ews end --force s || return 1
+	done
+'
+
 test_expect_success 'restore of a snapshot leaves products, and make is not fooled' '
 	start_ws r snap && (cd "${ws:?}" && echo 1 >top.log) && id=$(git -C r ews snapshot create snap) && (cd "${ws:?}" && sed s/3/4/ src/more.c >n && cat n >src/more.c && rm n && make -s && echo 2 >top.log) &&
 	git -C r ews revert --to "$id" snap >out && test_grep "Status: Verified" out && echo 2 >want && test_cmp want "${ws:?}/top.log" && test_must_fail make -q -C "$ws" && make -s -C "$ws" && (cd "${ws:?}" && ./prog)

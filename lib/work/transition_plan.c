@@ -377,6 +377,33 @@ static void name_unknown(struct ews_transition_result *out, struct ews_transitio
 	name_ignored(out, work, &present, work->lacks_kept);
 }
 
+static bool is_known_by_name(void *payload, const char *path)
+{
+	const struct ews_transition_work *work = payload;
+	const struct ews_skip *then = ews_skips_covering(&work->target.scan.skips, path);
+
+	return then && ews_skip_is_present(then->reason);
+}
+
+/*
+ * A later snapshot may have had them so, or not: of what it knows by name alone nobody can tell. A step that is taken back has left them as
+ * they are.
+ */
+static void keep_known_by_name(struct ews_ignored_changes *changes, struct ews_transition_work *work)
+{
+	bool is_back = work->step->state == EWS_STEP_UNDOING || work->step->state == EWS_STEP_REDOING;
+
+	if (is_base_target(work))
+		return;
+	if (is_back) {
+		ews_strv_clear(&changes->gone);
+		ews_strv_clear(&changes->changed);
+		return;
+	}
+	ews_strv_filter(&changes->gone, is_known_by_name, work);
+	ews_strv_filter(&changes->changed, is_known_by_name, work);
+}
+
 /*
  * Of the ignored files that came along what is gone or was written since the start is named. Something was built then,
  * of files that are about to change.
@@ -393,9 +420,7 @@ static void name_lost(struct ews_transition_result *out, struct ews_transition_w
 	for (size_t i = 0; i < changes->newer.n; i++)
 		if (!ews_transition_is_away(work, changes->newer.items[i]))
 			work->is_fresh = true;
-	/* Another state may have had them so. */
-	if (!is_base_target(work))
-		return;
+	keep_known_by_name(&work->ignored, work);
 	name_ignored(out, work, &changes->gone, "gone");
 	name_ignored(out, work, &changes->changed, "changed");
 }

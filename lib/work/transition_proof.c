@@ -176,6 +176,9 @@ static void name_left_out(struct ews_transition_result *out, const struct ews_tr
 
 		if (ews_skip_is_by_rule(reason) || !ews_transition_is_wanted(work, path))
 			continue;
+		/* What became of it is said already. */
+		if (reason == EWS_SKIP_WRITTEN && ews_path_line_has(&out->not_covered, path))
+			continue;
 		/* Where a submodule stands now is what matters: that nothing brings back. */
 		if (ews_skip_is_gits(reason) && now && ews_skip_is_gits(now->reason))
 			reason = now->reason;
