@@ -130,6 +130,15 @@ test_expect_success 'P3: back to a snapshot that knows what came along by name a
 	done
 '
 
+test_expect_success 'P7: what came along, was added and snapshotted, and is untracked again is not deleted: not in the patch, which says so, nor by apply' '
+	for rule in there gone; do
+		rm -rf untracked && test_repo untracked && printf ".env\nbuilt/\n" >untracked/.gitignore && git -C untracked add . && git -C untracked commit -qm rules && echo secret >untracked/.env && mkdir untracked/built && echo 1 >untracked/built/1 && start_ws untracked --keep-ignored=yes $rule && { test $rule = there || : >"${ws:?}/.gitignore"; } &&
+			git -C "$ws" add -f .env built && one=$(git -C untracked ews snapshot create $rule) && git -C "$ws" rm -rq --cached .env built && git -C untracked ews diff $rule --exit-code -- .env built && git -C "$ws" ews diff "$one" >out 2>err && test_must_be_empty out && printf "warning: not in the patch: %s (present)\n" .env built | test_cmp - err &&
+			two=$(git -C untracked ews snapshot create $rule) && git -C untracked ews diff "$one" "$two" >out 2>err && test_must_be_empty out && test_grep "not in the patch: .env (present)" err && git -C untracked ews apply "$one..$two" 2>err && test_grep "left out: .env (present)" err && test_grep secret untracked/.env && test_path_is_file untracked/built/1 &&
+			git -C untracked ews diff --name-status "$two" "$one" >out && printf "A\t%s\n" .env built/1 | test_cmp - out && rm "${ws:?}/.env" && git -C "$ws" ews diff --name-status "$one" >out && printf "D\t.env\n" | test_cmp - out && git -C untracked ews end --force $rule || return 1
+	done
+'
+
 test_expect_success 'restore of a snapshot leaves products, and make is not fooled' '
 	start_ws r snap && (cd "${ws:?}" && echo 1 >top.log) && id=$(git -C r ews snapshot create snap) && (cd "${ws:?}" && sed s/3/4/ src/more.c >n && cat n >src/more.c && rm n && make -s && echo 2 >top.log) &&
 	git -C r ews revert --to "$id" snap >out && test_grep "Status: Verified" out && echo 2 >want && test_cmp want "${ws:?}/top.log" && test_must_fail make -q -C "$ws" && make -s -C "$ws" && (cd "${ws:?}" && ./prog)

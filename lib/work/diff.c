@@ -17,6 +17,7 @@
 #include "store/git.h"
 #include "store/tree.h"
 #include "work/epoch.h"
+#include "work/ignored.h"
 #include "work/look.h"
 
 #define RAW_BYTES_MAX EWS_GIB
@@ -118,15 +119,19 @@ static bool is_now(const char *name)
 	return name && !strcmp(name, "now");
 }
 
-/* Add to `to` what `from` has where nobody could look in `to`. Returns whether there is any. */
-static bool add_unseen(struct ews_content *to, const struct ews_content *from)
+/*
+ * Add to `to` what `from` has where nobody could look in `to`; `is_later`: or which git no longer tracks, and is there as it came along.
+ * Returns whether there is any.
+ */
+static bool add_unseen(struct ews_content *to, const struct ews_content *from, bool is_later)
 {
 	const struct ews_entries *known = &from->scan.entries;
 	EWS_CLEANUP(strv) struct ews_strv roots = EWS_STRV_INIT;
 	size_t n = to->scan.entries.n;
 
 	for (size_t i = 0; i < to->scan.skips.n; i++)
-		if (ews_skip_is_unseen(to->scan.skips.items[i].reason))
+		if (ews_skip_is_unseen(to->scan.skips.items[i].reason) ||
+		    (is_later && ews_skip_is_present(to->scan.skips.items[i].reason)))
 			ews_strv_add(&roots, to->scan.skips.items[i].path);
 	for (size_t i = 0; i < roots.n; i++) {
 		size_t at = ews_path_find_first(known->items, sizeof(*known->items), known->n, roots.items[i]);
@@ -158,8 +163,8 @@ static int write_seen(struct ews_diff_side *side, struct ews_repo *repo)
  */
 static int settle_unseen(struct ews_diff *diff, struct ews_repo *repo)
 {
-	bool in_to = add_unseen(&diff->to.content, &diff->from.content);
-	bool in_from = add_unseen(&diff->from.content, &diff->to.content);
+	bool in_to = add_unseen(&diff->to.content, &diff->from.content, true);
+	bool in_from = add_unseen(&diff->from.content, &diff->to.content, false);
 	int rc = in_to ? write_seen(&diff->to, repo) : 0;
 
 	if (rc == 0 && in_from)
@@ -174,6 +179,18 @@ static const char *place_of(const struct ews_diff_side *side, const struct ews_s
 	if (side->is_now)
 		return session ? session->state.id : "";
 	return side->snapshot.session ? side->snapshot.session : "";
+}
+
+/* Is something that `from` has ignored in `to`? Then it may be there, as a snapshot of `to` would say. */
+static bool is_ignored_by_now(const struct ews_content *to, const struct ews_content *from)
+{
+	const struct ews_entries *known = &from->scan.entries;
+
+	for (size_t i = 0; i < to->scan.skips.n; i++)
+		if (to->scan.skips.items[i].reason == EWS_SKIP_IGNORED &&
+		    ews_entries_has_below(known, to->scan.skips.items[i].path))
+			return true;
+	return false;
 }
 
 int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_session *session, const char *from,
@@ -207,6 +224,8 @@ int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_sess
 		rc = side_now(diff, &diff->to, repo, session, session ? &reading : NULL);
 	if (rc == 0 && !from)
 		rc = ews_snapshot_reading_finish(&reading);
+	if (rc == 0 && session && to_now && from && is_ignored_by_now(&diff->to.content, &diff->from.content))
+		rc = ews_ignored_settle(&diff->to.content, session, &base_content, NULL, NULL);
 	diff->are_listed = rc == 0;
 	diff->is_of_one_place = rc == 0 && !strcmp(place_of(&diff->from, session), place_of(&diff->to, session));
 	diff->is_of_one_hash = rc == 0 && to_now && !is_now(from) &&

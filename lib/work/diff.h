@@ -104,7 +104,10 @@ int ews_diff_differs(const struct ews_diff *diff, struct ews_repo *repo, char *c
 /* `skip` was left out of one side for reasons that `words` say; `is_same`: it was so on both. */
 typedef void ews_diff_left_out_fn(void *payload, const struct ews_skip *skip, const char *words, bool is_same);
 
-/* Call `fn` for all that neither a patch nor who takes over what differs can know: what is ignored, excluded or our own is none of it. */
+/*
+ * Call `fn` for all that neither a patch nor who takes over what differs can know: what is ignored, excluded or our own is none of it,
+ * but what came along, was held by the first side, and is untracked again.
+ */
 void ews_diff_list_left_out(const struct ews_diff *diff, ews_diff_left_out_fn *fn, void *payload);
 
 /* Give each record its part of the patch, as `text`. */

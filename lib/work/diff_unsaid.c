@@ -181,8 +181,10 @@ void ews_diff_list_left_out(const struct ews_diff *diff, ews_diff_left_out_fn *f
 	for (size_t i = 0; i < to->n; i++) {
 		const struct ews_skip *skip = &to->items[i];
 		bool is_same = is_same_skip(skip, ews_skips_covering(from, skip->path));
+		bool was_seen = ews_skip_is_present(skip->reason) &&
+				ews_entries_has_below(&diff->from.content.scan.entries, skip->path);
 
-		if (!ews_skip_is_by_rule(skip->reason))
+		if (was_seen || !ews_skip_is_by_rule(skip->reason))
 			fn(payload, skip, ews_skip_word(skip->reason), is_same);
 	}
 	for (size_t i = 0; i < from->n; i++) {
