@@ -344,12 +344,34 @@ test_expect_success '--changes of end and revert: the result against the base, a
 	git -C c ews revert told -n --changes files >out 2>err && test_cmp files err && git -C c ews revert told --changes diff >out 2>err && test_grep "Status: Verified" out && test_grep ! Changes out && sed "/^note: /d" err >got && test_cmp whole got && git -C c ews undo -q told &&
 	git -C c ews revert told >out 2>err && sed "/^note: /d" err >got && test_cmp line got && git -C c ews undo -q told && git -C c ews revert -q told >out 2>err && test_must_be_empty err && git -C c ews revert told >out 2>err && echo "Changes: 0 file(s) (+0 -0)." >nothing && test_cmp nothing err &&
 	git -C c ews undo -q told && git -C c ews revert told --json -- src/main.c >out && test_json out .changes.total_changes 1 && test_json out .changes.change_summary.additions 1 && test_json_missing out .changes.changes && git -C c ews undo -q told && git -C c ews revert told --json --changes none -n >out && test_json out .changes null &&
-	git -C c ews end -n --changes files told >out 2>err && test_cmp files err && git -C c ews end told --changes diff >out 2>err && test_cmp whole err && git -C c ews undo -q told && git -C c ews end told >out 2>err && test_cmp line err && git -C c ews undo -q told &&
+	for list in files whole line; do echo "warning: not in the patch: src/numbers (mode 0644 to 0600)" >>$list || return 1; done && git -C c ews end -n --changes files told >out 2>err && test_cmp files err && git -C c ews end told --changes diff >out 2>err && test_cmp whole err && git -C c ews undo -q told &&
+	git -C c ews end told >out 2>err && test_cmp line err && git -C c ews undo -q told && git -C c ews end told -q >out 2>err && test_must_be_empty err && git -C c ews undo -q told &&
 	git -C c ews end told --json --changes files >out && test_json out ".sessions[0].changes.renames" 1 && test_json_count out ".sessions[0].changes.changes" 4 && test_json_count out ".sessions[0].changes.not_in_patch" 1 && git -C c ews end told --json >out && test_json out ".sessions[0].changes" null && git -C c ews undo -q told &&
 	for verb in "end told" "revert told" "diff told" "run told -- true"; do
 		set -- $verb && verb=$1 && shift && test_expect_code $(test $verb = run && echo 125 || echo 129) git -C c ews $verb --changes=all "$@" 2>err && test_grep "^error: --changes takes" err || return 1
 	done && mv "$ws" gone && git -C c ews end told >out 2>err && test_grep "Kept: snap-" out && test_grep "^note: the workspace was gone" err && test_line_count = 1 err &&
 	start_ws c looked && git -C "$ws" status && rm -r "$ws" && git -C c ews end looked >out 2>err && test_grep "Kept: nothing, for the workspace is gone" out && test_must_be_empty err
+'
+
+test_expect_success 'P7, P8: end names what neither its patch nor its branch holds, in the words of run and diff, and each once' '
+	test_repo held && cat >work.sh <<-\EOT && sed "s/^/warning: not in the patch: /" >want <<-\EOT &&
+		mkdir -p hollow .GIT && echo h >.GIT/h && mkfifo pipe && chmod 600 src/numbers && echo new >new
+	EOT
+		.GIT (empty directory)
+		.GIT/h (a path that git can'"'"'t hold)
+		hollow (empty directory)
+		pipe (fifo)
+		src/numbers (mode 0644 to 0600)
+	EOT
+	begin_held() { start_ws held "$@" h && (cd "${ws:?}" && . "${OLDPWD:?}/work.sh"); } && named() { grep "$1 the \(patch\|branch\)" err >got && sed "s|not in the patch|$1 the $2|" want | test_cmp - got; } &&
+	begin_held && git -C held ews diff h >out 2>err && test_cmp want err && git -C held ews run h -- true 2>err && named "not in" patch && for how in "" --no-artifacts --dry-run --pending "--changes files"; do
+		git -C held ews end $how h >out 2>err && test_grep "^Changes: 1 file" err && named "not in" patch && case $how in --dry-run) ;; *) git -C held ews undo -q h ;; esac || return 1
+	done && git -C held ews end --branch b h >out 2>err && named "not on" branch && git -C held ews end --branch late h >out 2>err && named "not on" branch && git -C held ews end --branch later --json h >out && test_json_count out ".sessions[0].left_out" 5 && test_json out ".sessions[0].left_out[3].path" pipe &&
+	for way in patch branch; do
+		begin_held --method in-place && git -C held ews end $(test $way = patch || echo --branch inside) h >out 2>err && named "$(test $way = patch && echo not in || echo not on)" $way || return 1
+	done &&
+	start_ws held h && head -c 3000 /dev/zero >"${ws:?}/big" && git init -q "${ws:?}/own" && git -C held -c ews.maxFile=1000 ews end h >out 2>err && grep "not in" err >got && printf "warning: not in the snapshot, but in trash: %s\n" "big (too-large)" "own (repository)" | test_cmp - got &&
+	git -C held ews undo -q h && git -C held -c ews.maxFile=1000 ews end --branch big h >out 2>err && grep "not on" err | sort >got && printf "warning: not on the branch: %s\n" "big (too-large)" "own (repository)" | test_cmp - got && test_grep ! "not in the patch" err
 '
 
 test_expect_success 'undo takes no verb that is at work for an interrupted one, nor a session for the project that is called so' '

@@ -125,6 +125,15 @@ test_expect_success 'P4: a held index.lock, a hook that fails, signing and a clo
 	chmod 755 "${ws:?}/kept" && ews round end --agent gus >out && git -C p ls-tree "$round" kept >out && test_grep "^100755" out
 '
 
+test_expect_success 'P8: round end names what its commit cannot hold, each once, and not_in_patch has it' '
+	work_in() { (cd "${1:?}" && mkdir -p hollow .GIT && echo h >.GIT/h && mkfifo pipe && chmod 600 src/numbers && git init -q late); } && names() { sed -n "s/^warning: $1: \([^ ]*\) (.*/\1/p" err >got && printf "%s\n" .GIT .GIT/h hollow pipe src/numbers late | sort >want && sort got | test_cmp want -; } &&
+	test_repo odd && (ews() { git -C odd ews "$@"; } && for mode in worktree isolated legacy; do
+		begin o --mode $mode && work_in "$ws" && case $mode in legacy) said="not in the commit" ;; *) said="not in the commit, but in trash" ;; esac && ews round end --agent o >out 2>err && names "$said" && test_grep "$said: pipe (fifo)" err && test_grep "$said: src/numbers (mode 0644 to 0600)" err &&
+		ews undo && ews round end --agent o --json >json && test_json json ".rounds[0].committed" false && test_json_count json ".rounds[0].changes.not_in_patch" 6 && test_json json ".rounds[0].changes.not_in_patch[1].path" .GIT/h && test_grep "a path that git can.t hold" json || return 1
+	done) && test_repo large && (ews() { git -C large -c ews.maxFile=1000 ews "$@"; } && for agent in x y; do begin $agent && head -c 3000 /dev/zero >"${ws:?}/big" && echo "$round" >>open || return 1; done && ews round end --all 2>err) && grep "big\|ews/.*:" err >got &&
+	while read -r round; do printf "%s\n" "note: round '"'"'$round'"'"':" "warning: not in the commit, but in trash: big (too-large)" || return 1; done <open >want && test_cmp want got
+'
+
 test_expect_success 'P4: while anything can'"'"'t be kept, workspace and ref both stay' '
 	begin hal && echo hal >"${ws:?}/hal" && was=$(git -C p rev-parse "$round") && : >"p/.git/refs/$round.lock" && test_must_fail git -C p ews round end --agent hal 2>err && test_path_is_file "${ws:?}/hal" && test "$(git -C p rev-parse "$round")" = "$was" && rm "p/.git/refs/$round.lock" &&
 	test_expect_code 125 git -C p ews run --end "${round#ews/}" -- touch ran 2>err && test_grep "^hint: .*ews round end" err && test_path_is_missing "${ws:?}/ran" && test_path_is_file "${ws:?}/hal" &&

@@ -88,6 +88,20 @@ void ews_strv_filter(struct ews_strv *v, bool (*is_kept)(void *payload, const ch
 	v->items[kept] = NULL;
 }
 
+static bool is_not_in(void *payload, const char *text)
+{
+	return !ews_strv_sorted_has(payload, text);
+}
+
+void ews_strv_leave_out(struct ews_strv *v, const struct ews_strv *others)
+{
+	EWS_CLEANUP(strv) struct ews_strv sorted = EWS_STRV_INIT;
+
+	ews_strv_add_array(&sorted, others->items);
+	ews_strv_sort(&sorted);
+	ews_strv_filter(v, is_not_in, &sorted);
+}
+
 /* Is it another one than the last? */
 static bool is_next(void *payload, const char *text)
 {

@@ -34,6 +34,8 @@ void ews_strv_sort(struct ews_strv *v);
 void ews_strv_unique(struct ews_strv *v);
 /* Keep those that `is_kept` wants, in their order. */
 void ews_strv_filter(struct ews_strv *v, bool (*is_kept)(void *payload, const char *text), void *payload);
+/* Take out all that `others` has. */
+void ews_strv_leave_out(struct ews_strv *v, const struct ews_strv *others);
 /* Is `text` in it? `v` need not be sorted. */
 bool ews_strv_has(const struct ews_strv *v, const char *text);
 /* Is `text` in the sorted `v`? */

@@ -7,12 +7,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/beside.h"
 #include "base/error.h"
-#include "base/file.h"
 
 struct ews_changes_ahead {
 	struct ews_repo *repo;
@@ -62,10 +60,10 @@ void ews_changes_opt_release(struct ews_changes_opt *what)
 	what->ahead = NULL;
 }
 
-/* Figures need the two trees alone; a patch and whole records need to know all that was recorded. */
+/* Figures need the two trees alone; a patch, whole records and what is in neither need to know all that was recorded. */
 static int compare(struct ews_diff *out, const struct ews_cmd_ctx *ctx, const struct ews_changes_opt *what)
 {
-	bool needs_all = ctx->json || what->mode == EWS_CHANGES_DIFF;
+	bool needs_all = ctx->json || what->mode == EWS_CHANGES_DIFF || what->unsaid;
 	int rc;
 
 	if (!what->to)
@@ -82,22 +80,18 @@ static int compare(struct ews_diff *out, const struct ews_cmd_ctx *ctx, const st
 void ews_changes_opt_talk(const struct ews_cmd_ctx *ctx, const struct ews_changes_opt *what)
 {
 	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	int rc;
 
 	if (what->mode == EWS_CHANGES_NONE)
 		return;
 	rc = what->ahead ? ews_beside_end(&what->ahead->beside) : compare(&diff, ctx, what);
 	if (rc == 0)
-		rc = ews_render_changes_text(&text, ctx->repo, what->ahead ? &what->ahead->diff : &diff, what->mode,
-					     false);
+		rc = ews_render_changes_talk(ctx, what->ahead ? &what->ahead->diff : &diff, what->mode,
+					     what->unsaid, what->said);
 	if (rc < 0) {
 		ews_cmd_warn(ctx, "cannot show the changes: %s", ews_error_message());
 		ews_error_clear();
-		return;
 	}
-	if (ews_file_write_fd(STDERR_FILENO, text.ptr, text.len) < 0)
-		ews_error_clear(); /* nobody listens */
 }
 
 void ews_changes_opt_json(cJSON *object, const struct ews_cmd_ctx *ctx, const struct ews_changes_opt *what)

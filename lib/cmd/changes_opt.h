@@ -22,6 +22,8 @@ struct ews_changes_opt {
 	struct ews_session *session; /* for "now" */
 	const char *from, *to; /* snapshots, `to` also "now"; NULL: nothing differs */
 	char *const *paths; /* limited to these; NULL: all */
+	const char *unsaid; /* in what words what no patch can hold is named, "not in the patch"; NULL: it is not */
+	const struct ews_strv *said; /* lines of these that are said elsewhere */
 	struct ews_changes_ahead *ahead; /* NULL: nothing was begun */
 };
 

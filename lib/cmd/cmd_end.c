@@ -113,7 +113,8 @@ static const char *what_is_kept(const struct ews_session *session, const struct 
 static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struct ews_session *session,
 		      const struct ews_end_result *result)
 {
-	const struct ews_changes_opt changes = find_changes(set, session, result);
+	struct ews_changes_opt changes = find_changes(set, session, result);
+	EWS_CLEANUP(strv) struct ews_strv said = EWS_STRV_INIT;
 	EWS_CLEANUP(free) char *top = ews_session_top(session);
 	EWS_CLEANUP(free) char *project = ews_shell_shown(top);
 	const char *id = session->state.id;
@@ -168,6 +169,10 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 		ews_cmd_note(ctx, "its base was gone: all that the workspace held is kept, and nothing compared");
 	if (set->is_one_of_many && changes.mode != EWS_CHANGES_NONE)
 		ews_cmd_note(ctx, "session '%s':", id);
+	ews_strv_add_array(&said, result->skipped.items);
+	ews_strv_add_array(&said, result->branch_notes.left_out.items);
+	changes.unsaid = "not in the patch";
+	changes.said = &said;
 	ews_changes_opt_talk(ctx, &changes);
 	for (i = 0; i < result->drift.n; i++)
 		ews_cmd_say("drift: ", result->drift.items[i]);

@@ -231,10 +231,25 @@ struct ending {
 	cJSON *rounds; /* with --json */
 };
 
+/* Each line once, though two lists have it. */
+static void talk_of_left_out(struct ews_cmd_ctx *ctx, const struct ending *set,
+			     const struct ews_round_end_result *result)
+{
+	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
+
+	ews_strv_add_array(&lines, result->ended.branch_notes.left_out.items);
+	ews_strv_leave_out(&lines, &result->ended.skipped);
+	ews_strv_add_array(&lines, result->ended.skipped.items);
+	if (set->all && lines.n)
+		ews_cmd_note(ctx, "round 'ews/%s':", result->round.id);
+	ews_render_kept_talk(ctx, result->is_in_place ? "not in the commit" : "not in the commit, but in trash",
+			     &lines);
+}
+
 static int show_end(struct ews_cmd_ctx *ctx, const struct ending *set, const struct ews_round_end_result *result)
 {
 	const struct ews_round *round = &result->round;
-	cJSON *object;
+	cJSON *object, *changes;
 	int rc;
 
 	if (!ctx->json) {
@@ -246,10 +261,7 @@ static int show_end(struct ews_cmd_ctx *ctx, const struct ending *set, const str
 			ews_cmd_note(ctx, "%s", result->notes.items[i]);
 		ews_render_reasons_talk(ctx, "in the commit as it stands, its filter is not run",
 					&result->ended.branch_notes.unfiltered);
-		ews_render_kept_talk(ctx, "not in the commit", &result->ended.branch_notes.left_out);
-		ews_render_kept_talk(ctx,
-				     result->is_in_place ? "not in the commit" : "not in the commit, but in trash",
-				     &result->ended.skipped);
+		talk_of_left_out(ctx, set, result);
 		ews_render_reasons_talk(ctx,
 					result->is_in_place ? "not in the scratch archive"
 							    : "not in the scratch archive, but in trash",
@@ -263,6 +275,10 @@ static int show_end(struct ews_cmd_ctx *ctx, const struct ending *set, const str
 	rc = ews_render_round(object, ctx->repo, round, set->with_agents);
 	if (rc < 0)
 		return rc;
+	/* The two commits don't tell of what neither can hold. */
+	changes = cJSON_GetObjectItemCaseSensitive(object, "changes");
+	cJSON_DeleteItemFromObject(changes, "not_in_patch");
+	ews_render_reasons(changes, "not_in_patch", "what", &result->ended.branch_notes.left_out);
 	(void)cJSON_AddBoolToObject(object, "had_ended", result->had_ended);
 	(void)cJSON_AddBoolToObject(object, "committed", result->has_committed);
 	ews_render_string(object, "scratch_archive", round->archive);

@@ -9,9 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "cmd/render_path.h"
 
@@ -288,6 +290,25 @@ int ews_render_changes_text(struct ews_buf *out, struct ews_repo *repo, const st
 		rc = ews_diff_collect(out, diff, repo, NULL, diff->paths.items);
 	}
 	return rc < 0 ? rc : 0;
+}
+
+int ews_render_changes_talk(const struct ews_cmd_ctx *ctx, const struct ews_diff *diff, enum ews_changes_mode mode,
+			    const char *before, const struct ews_strv *said)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
+	int rc = ews_render_changes_text(&text, ctx->repo, diff, mode, false);
+
+	if (rc < 0)
+		return rc;
+	if (ews_file_write_fd(STDERR_FILENO, text.ptr, text.len) < 0)
+		ews_error_clear(); /* nobody listens; what is done is done */
+	if (!before || mode == EWS_CHANGES_NONE)
+		return 0;
+	ews_strv_add_array(&lines, diff->not_in_patch.items);
+	ews_strv_leave_out(&lines, said);
+	ews_render_reasons_talk(ctx, before, &lines);
+	return 0;
 }
 
 int ews_render_changes(cJSON *object, struct ews_repo *repo, const struct ews_diff *diff, enum ews_changes_mode mode)

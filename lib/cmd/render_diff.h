@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/json.h"
+#include "cmd/cmd.h"
 #include "work/diff.h"
 
 /* "3 files (+12 -4): 1 created, 2 modified", or "none". */
@@ -33,6 +34,12 @@ int ews_changes_mode(enum ews_changes_mode *out, const char *word);
  */
 int ews_render_changes_text(struct ews_buf *out, struct ews_repo *repo, const struct ews_diff *diff,
 			    enum ews_changes_mode mode, bool nul);
+/*
+ * Say it on stderr, and then, unless `before` is NULL, what of it no patch can hold: "<before>: <path> (<what>)", but for those
+ * lines that `said` has. Nothing with NONE. What can't be written there is no failure.
+ */
+int ews_render_changes_talk(const struct ews_cmd_ctx *ctx, const struct ews_diff *diff, enum ews_changes_mode mode,
+			    const char *before, const struct ews_strv *said);
 /*
  * Add the totals, not_in_patch[] and, but for NONE, the lists of files and "change_summary"; with FILES and DIFF the
  * records with the hashes of the contents, as "changes"; with DIFF the patch as "diff_text", whole and in each record, which

@@ -6,10 +6,8 @@
 #include "cmd/render_run.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "cmd/render_path.h"
 #include "cmd/render_snapshot.h"
 #include "work/pending.h"
@@ -53,20 +51,14 @@ void ews_render_run_talk(const struct ews_cmd_ctx *ctx, const struct ews_run_res
 int ews_render_outcome_talk(const struct ews_cmd_ctx *ctx, const struct ews_run_outcome *outcome,
 			    enum ews_changes_mode mode)
 {
-	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	int rc;
+	const struct ews_strv said = EWS_STRV_INIT;
 
 	ews_render_skips_talk(ctx, &outcome->skips);
 	ews_render_head_talk(ctx, &outcome->snapshot);
 	if (ctx->json)
 		return 0;
-	rc = ews_render_changes_text(&text, ctx->repo, &outcome->diff, mode, false);
-	if (rc == 0)
-		rc = ews_file_write_fd(STDERR_FILENO, text.ptr, text.len);
-	if (rc < 0)
-		ews_error_clear(); /* nobody listens; what is kept is kept */
-	if (mode != EWS_CHANGES_NONE)
-		ews_render_reasons_talk(ctx, "not in the patch", &outcome->diff.not_in_patch);
+	if (ews_render_changes_talk(ctx, &outcome->diff, mode, "not in the patch", &said) < 0)
+		ews_error_clear(); /* what is kept is kept */
 	if (outcome->patch)
 		ews_cmd_note(ctx, "the patch is %s", outcome->patch);
 	return 0;

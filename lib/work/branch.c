@@ -302,18 +302,11 @@ static int has_ignored(void *payload, const char *path)
 	return rc < 0 || is <= 0 ? rc : !ews_entries_find(&result->base.scan.entries, path);
 }
 
-/* What was left out of the workspace, or not looked at there, stays as it is stored. What nobody could look at since is named. */
-static void add_unseen(struct ews_strv *left_out, struct result *result, const struct ews_skips *skips,
-		       const struct ews_strv *own)
+/* What was left out of the workspace, or not looked at there, stays as it is stored. */
+static void add_unseen(struct result *result, const struct ews_skips *skips, const struct ews_strv *own)
 {
 	size_t n = result->now->n;
 
-	for (size_t i = 0; i < skips->n; i++) {
-		const struct ews_skip *skip = &skips->items[i];
-
-		if (ews_skip_is_unseen(skip->reason) && !ews_skips_unseen(&result->base.scan.skips, skip->path))
-			ews_path_line_add(left_out, skip->path, ews_skip_word(skip->reason));
-	}
 	for (size_t i = 0; i < result->stored.n; i++) {
 		const struct ews_entry *entry = &result->stored.items[i];
 		const struct ews_entries before = { result->now->items, n, n, EWS_ARENA_INIT, false };
@@ -621,7 +614,7 @@ static int store(struct ews_branch_notes *notes, struct ews_session *session, st
 		rc = take_modes(&result, &staged);
 	ews_rules_own(&own, repo, session->state.workspace);
 	if (rc == 0)
-		add_unseen(&notes->left_out, &result, &content->scan.skips, &own);
+		add_unseen(&result, &content->scan.skips, &own);
 	return rc < 0 ? rc : add_left_out(&result, &staged.index);
 }
 
@@ -636,6 +629,38 @@ int ews_branch_tree(struct ews_oid *out, struct ews_branch_notes *notes, struct 
 	if (rc == 0)
 		rc = ews_batch_commit(batch);
 	return rc < 0 ? rc : ews_odb_refresh(session->repo->odb);
+}
+
+/* In place it is ews_hidden_drop() that knows which repositories the branch has the commits of. */
+static bool is_settled_repository(const struct ews_session *session, const char *words)
+{
+	return session->method->is_project && !session->repo->is_plain &&
+	       ews_skip_is_repository(ews_skip_from_word(words));
+}
+
+static int name_unsaid(struct ews_branch_notes *notes, struct ews_diff *diff, const struct ews_session *session)
+{
+	int rc = ews_diff_list_unsaid(diff, session->repo);
+
+	for (size_t i = 0; i < diff->not_in_patch.n && rc == 0; i++) {
+		const char *line = diff->not_in_patch.items[i];
+
+		if (!is_settled_repository(session, ews_path_line_words(line)))
+			ews_strv_add(&notes->left_out, line);
+	}
+	return rc;
+}
+
+int ews_branch_outcome_tree(struct ews_oid *out, struct ews_branch_notes *notes, struct ews_session *session)
+{
+	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
+	int rc;
+
+	diff.opts.is_for_commit = true;
+	rc = ews_outcome_read(&diff, session);
+	if (rc == 0)
+		rc = name_unsaid(notes, &diff, session);
+	return rc < 0 ? rc : ews_branch_tree(out, notes, session, &diff.to.content);
 }
 
 /* Are the two commits the same but for the time? */
@@ -671,15 +696,12 @@ static int put_branch(struct ews_oid *commit, struct ews_repo *repo, const char 
 int ews_branch_make(struct ews_oid *out, struct ews_branch_notes *notes, struct ews_session *session, const char *name)
 {
 	struct ews_repo *repo = session->repo;
-	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
 	EWS_CLEANUP(free) char *message = find_message(session);
 	struct ews_oid tree, base, base_tree;
 	int rc = read_first(&base, &base_tree, session);
 
 	if (rc == 0)
-		rc = ews_outcome_read(&diff, session);
-	if (rc == 0)
-		rc = ews_branch_tree(&tree, notes, session, &diff.to.content);
+		rc = ews_branch_outcome_tree(&tree, notes, session);
 	if (rc < 0)
 		return ews_error_wrap("cannot make the branch '%s'", name);
 	*out = base;

@@ -47,6 +47,9 @@ int ews_branch_other_tree(char **out, struct ews_repo *repo, const char *ref);
 int ews_branch_tree(struct ews_oid *out, struct ews_branch_notes *notes, struct ews_session *session,
 		    struct ews_content *content);
 
+/* The same for what the session came to (work/outcome). What of that no tree of git's can have is among the `notes` as well. */
+int ews_branch_outcome_tree(struct ews_oid *out, struct ews_branch_notes *notes, struct ews_session *session);
+
 /*
  * Make it, after ews_branch_check(); no hook runs. `out` is the commit, which is the session's first one when nothing differs.
  * `notes` are added to. One that is there is left as it is if it is the same but for the time; else EWS_EEXISTS.

@@ -35,6 +35,7 @@ static inline bool ews_diff_side_has_manifest(const struct ews_diff_side *side)
 /* How it is made, which is set before its sides are. */
 struct ews_diff_opts {
 	bool are_specs; /* all paths are pathspecs as from ews_pathspec_from_top(), no plain directories and files */
+	bool is_for_commit; /* not_in_patch is what a commit of the second side has not: what was left out of the first alone is none of it */
 	bool without_index; /* nobody asks for the bytes of git's index, which the contents of the sides have else */
 	struct ews_diff_count_opts count; /* of the records; without renames there are none in a patch either */
 	struct ews_epoch_looking *looking; /* NULL, or a look at the project that is under way; it stays the caller's */
@@ -79,6 +80,9 @@ int ews_diff_trees(struct ews_diff *diff, struct ews_repo *repo, const char *fro
 /* Fill items, totals and not_in_patch, limited to `paths` (NULL-ended; NULL: all). Fails with EWS_EUSAGE on what is no pathspec. */
 int ews_diff_records(struct ews_diff *diff, struct ews_repo *repo, char *const *paths);
 
+/* Fill not_in_patch alone, as far as `paths` of the diff mean it. Fails with EWS_EUSAGE where one is no pathspec. */
+int ews_diff_list_unsaid(struct ews_diff *diff, struct ews_repo *repo);
+
 /*
  * Have git print the diff: `args` are output options of git diff (NULL-ended),
  * `paths` what it is limited to. Without options: the patch, binary, full ids, renames found.
@@ -119,10 +123,7 @@ int ews_diff_file_hash(char **out, struct ews_repo *repo, const struct ews_oid *
 void ews_diff_release(struct ews_diff *diff);
 EWS_CLEANUP_DEFINE(diff, struct ews_diff, ews_diff_release)
 
-/* Between diff.c, diff_unsaid.c and diff_print.c. */
-
-/* Fill not_in_patch, as far as `paths` of the diff mean it. Fails with EWS_EUSAGE where one is no pathspec. */
-int ews_diff_list_unsaid(struct ews_diff *diff, struct ews_repo *repo);
+/* Between diff.c and diff_print.c. */
 
 /*
  * Must a patch of it tell no renames? git apply doesn't see that a link gives way to a directory where the link is renamed:

@@ -209,11 +209,18 @@ static bool is_within(const struct limits *limits, const char *path)
 			     : ews_path_touches_any(path, (const char *const *)limits->paths->items);
 }
 
+static bool is_of(const struct ews_skips *list, const struct ews_skip *skip)
+{
+	return skip >= list->items && skip < list->items + list->n;
+}
+
 static void leave_out_skip(void *payload, const struct ews_skip *skip, const char *words, bool is_same)
 {
 	struct unsaid_names *unsaid = payload;
 
 	if (is_same || !is_within(unsaid->limits, skip->path))
+		return;
+	if (unsaid->diff->opts.is_for_commit && !is_of(&unsaid->diff->to.content.scan.skips, skip))
 		return;
 	/* It is among the entries, too. */
 	if (ews_skip_is_gits(skip->reason))
@@ -237,12 +244,12 @@ struct skips_to_match {
 static void add_skip(void *payload, const struct ews_skip *skip, const char *words, bool is_same)
 {
 	const struct skips_to_match *match = payload;
-	bool is_of_to = skip >= match->to->items && skip < match->to->items + match->to->n;
 
 	(void)words;
 	(void)is_same;
 	/* It may be a directory. */
-	ews_pathspec_paths_add(match->paths, skip->path, EWS_ENTRY_GITLINK, is_of_to ? 2 : EWS_PATHSPEC_LAST_SIDE);
+	ews_pathspec_paths_add(match->paths, skip->path, EWS_ENTRY_GITLINK,
+			       is_of(match->to, skip) ? 2 : EWS_PATHSPEC_LAST_SIDE);
 }
 
 /* Which of what a patch may not say the pathspecs mean. */

@@ -15,7 +15,6 @@
 #include "store/commit.h"
 #include "work/branch.h"
 #include "work/drop.h"
-#include "work/outcome.h"
 #include "work/round_branch.h"
 #include "work/round_find.h"
 #include "work/rules.h"
@@ -473,14 +472,11 @@ static int commit_work(struct ews_oid *out, struct ews_round_end_result *result,
 		       const struct ews_oid *base)
 {
 	struct ews_repo *repo = session->repo;
-	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
 	EWS_CLEANUP(commit) struct ews_commit first = EWS_COMMIT_INIT;
 	EWS_CLEANUP(commit) struct ews_commit last = EWS_COMMIT_INIT;
 	struct ews_oid tree;
-	int rc = ews_outcome_read(&diff, session);
+	int rc = ews_branch_outcome_tree(&tree, &result->ended.branch_notes, session);
 
-	if (rc == 0)
-		rc = ews_branch_tree(&tree, &result->ended.branch_notes, session, &diff.to.content);
 	if (rc == 0)
 		rc = ews_odb_read_commit(&first, repo->odb, base);
 	if (rc < 0)

@@ -63,3 +63,19 @@ Test(strv, unique_sorts_and_keeps_one_of_each)
 	cr_assert_not(ews_strv_sorted_has(&v, "c"));
 	cr_assert(ews_strv_has(&v, "b"));
 }
+
+Test(strv, leave_out_takes_out_all_that_the_others_have)
+{
+	EWS_CLEANUP(strv) struct ews_strv v = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv others = EWS_STRV_INIT;
+
+	ews_strv_add_all(&v, "b", "a", "c", "a", NULL);
+	ews_strv_leave_out(&v, &others);
+	cr_assert_eq(v.n, 4);
+	ews_strv_add_all(&others, "d", "a", NULL);
+	ews_strv_leave_out(&v, &others);
+	cr_assert_eq(v.n, 2);
+	cr_expect_str_eq(v.items[0], "b");
+	cr_expect_str_eq(v.items[1], "c");
+	cr_expect_str_eq(others.items[0], "d");
+}
