@@ -40,6 +40,14 @@ test_expect_success 'P1: --check shows stat and names, and changes nothing' '
 	test_json out .schema ews.apply/1 && state_of p >got && test_cmp p.state got && git -C p ews undo --list >out && test_grep ! apply out
 '
 
+test_expect_success 'P8: apply and its --check say what they change that no git tree tells of, a line a path' '
+	test_repo beyond && start_ws beyond b && (cd "${ws:?}" && chmod 600 src/numbers && mkdir hollow "$odd3" && mkfifo fifo && ln run.sh ran && chmod 700 docs && mkdir -m 750 new && echo in >new/in) && { ! test_have_prereq XATTR || setfattr -n user.ews -v 1 "${ws:?}/docs/crlf.txt"; } &&
+	{ ! test_have_prereq XATTR || echo "docs/crlf.txt (extended attributes)"; printf "%s\n" "docs (mode 0755 to 0700)" "fifo (fifo)" "hollow (empty directory)" "new (mode 0750)" "ran (hard link to run.sh)" "src/numbers (mode 0644 to 0600)" "\"tab\\tname\" (empty directory)"; } | sort >want &&
+	git -C beyond ews apply --check --json b >json && test_json_count json .not_in_patch $(wc -l <want) && json json .touched | grep -o "\"[^\"]*\"" >touched && sed "s/ (.*//; s/^\([^\"].*\)$/\"\1\"/" want >paths && test -s paths && while IFS= read -r path; do grep -qxF "$path" touched || return 1; done <paths &&
+	git -C beyond ews apply --check b >out && test_grep "new/in" out && sed -n "s/^also: //p" out | sort >got && test_cmp want got && git -C beyond ews apply b >out 2>err && test_grep "^Changes: 2 file" out && sed -n "s/^also: //p" out | sort >got && test_cmp want got && git -C beyond ews undo &&
+	chmod 600 beyond/src/numbers && git -C beyond ews apply -z b >out && tr "\0" "\n" <out >lines && test_grep "also: (fifo) fifo$" lines && test_grep ! "src/numbers" lines && test_grep "(empty directory) $odd3" lines && git -C beyond ews apply b >out 2>err && test_must_be_empty out
+'
+
 test_expect_success 'P7: apply gives the agent'\''s tree, with types, modes, names and links; HEAD and index stay' '
 	git -C p ews apply work >out 2>err && test_grep "Applied" out && test_grep "Changes: " out && test_grep "ews undo" err &&
 	files_of p >got && test_cmp all.want got && test "$(stat -c %i p/lines)" = "$(stat -c %i p/joined)" &&

@@ -84,6 +84,25 @@ static int show_json(struct ews_cmd_ctx *ctx, const struct ews_apply_result *res
 	return rc;
 }
 
+/* What a git tree tells nothing of comes all the same. */
+static void add_unsaid(struct ews_cmd_ctx *ctx, const struct ews_strv *lines)
+{
+	for (size_t i = 0; i < lines->n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		const char *what = ews_path_line_split(&path, lines->items[i]);
+
+		/* Where a path ends is all that tells it from what is beside it. */
+		if (ctx->nul) {
+			ews_buf_addf(&ctx->out, "also: (%s) ", what);
+			ews_buf_addz(&ctx->out, path.ptr);
+			continue;
+		}
+		ews_buf_adds(&ctx->out, "also: ");
+		ews_path_quote(&ctx->out, path.ptr);
+		ews_buf_addf(&ctx->out, " (%s)\n", what);
+	}
+}
+
 static int show_plan(struct ews_cmd_ctx *ctx, const struct ews_apply_result *result)
 {
 	char stat[] = "--stat=120", summary[] = "--summary", plain[] = "--no-color";
@@ -93,6 +112,7 @@ static int show_plan(struct ews_cmd_ctx *ctx, const struct ews_apply_result *res
 
 	if (!ctx->nul) {
 		rc = ews_diff_collect(&ctx->out, &result->diff, ctx->repo, args, NULL);
+		add_unsaid(ctx, &result->diff.not_in_patch);
 		return rc < 0 ? rc : 0;
 	}
 	for (i = 0; i < result->merge.touched.n; i++)
@@ -119,6 +139,7 @@ static void say_drift(const struct ews_cmd_ctx *ctx, const struct ews_strv *drif
 static int show_text(struct ews_cmd_ctx *ctx, const struct ews_apply_result *result, bool check)
 {
 	bool color = ews_pager_color(ctx, "status");
+	int rc;
 
 	ews_render_reasons_talk(ctx, "conflict", &result->merge.conflicts);
 	say_drift(ctx, &result->merge.drift);
@@ -137,7 +158,9 @@ static int show_text(struct ews_cmd_ctx *ctx, const struct ews_apply_result *res
 	ews_buf_adds(&ctx->out, result->merge.conflicts.n ? " Applied, with conflicts\n" : " Applied\n");
 	if (result->commit)
 		ews_buf_addf(&ctx->out, "  Commit: %s\n", result->commit);
-	return ews_render_changes_text(&ctx->out, ctx->repo, &result->diff, EWS_CHANGES_FILES, ctx->nul);
+	rc = ews_render_changes_text(&ctx->out, ctx->repo, &result->diff, EWS_CHANGES_FILES, ctx->nul);
+	add_unsaid(ctx, &result->diff.not_in_patch);
+	return rc;
 }
 
 void ews_render_apply_way_back(struct ews_cmd_ctx *ctx, const struct ews_apply_result *result, bool check)
