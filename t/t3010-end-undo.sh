@@ -218,6 +218,17 @@ test_expect_success 'P4: restore into the project keeps what was there, and is u
 	sh -c "cd house && exec git ews undo --redo" && grep theirs house/src/numbers && git -C house ews undo && files_of house >got && test_cmp mine got
 '
 
+test_expect_success 'P4: restore into a session or the project says what it took back, and what brings that back, as revert does' '
+	test_repo told-of && start_ws told-of s && change() { (cd "${1:?}" && echo edit >>src/main.c && echo loose >loose && chmod 600 src/numbers); } && printf "%s\n" "Changes: 2 file(s) (+2 -0)." "- A  loose (+1 -0)" "- M  src/main.c (+1 -0)" >files && head -n 1 files >line &&
+	snap=$(git -C told-of ews snapshot create s) && own=$(git -C told-of ews snapshot create) && change "$ws" && change told-of && for into in "$snap s" "$own --force"; do
+		case $into in *force) undo="git ews undo" ;; *) undo="git ews undo s" ;; esac && git -C told-of ews snapshot restore -n --changes files $into >out 2>err && test_cmp files err && test_grep "^delete loose$" out &&
+		git -C told-of ews snapshot restore $into >out 2>err && test_grep "Status: Verified" out && { printf "note: '"'"'%s'"'"' brings back what was there\n" "$undo" && cat line; } | test_cmp - err && git -C told-of ews ${undo#git ews} &&
+		git -C told-of ews snapshot restore --changes files $into -- src >out 2>err && test_grep "^Changes: 1 file" err && test_grep "^- M  src/main.c" err && test_grep ! loose err && git -C told-of ews ${undo#git ews} && git -C told-of ews snapshot restore -q $into 2>err && test_must_be_empty err && git -C told-of ews ${undo#git ews} &&
+		git -C told-of ews snapshot restore --json $into >json && test_json json .changes.total_changes 2 && test_json_count json .changes.not_in_patch 1 && test_json_count json .ref_commands 0 && git -C told-of ews snapshot restore $into >out 2>err && echo "Changes: 0 file(s) (+0 -0)." | test_cmp - err || return 1
+	done && test_expect_code 129 git -C told-of ews snapshot restore --changes=all $snap s 2>err && test_grep "^error: --changes takes" err && git -C told-of ews snapshot restore $snap --to "$PWD/told-to" --json >json && test_json json .changes null && test_json json .undo null && rm -r told-to &&
+	git -C told-of ews snapshot restore $snap --to "$PWD/told-to" >out 2>err && test_must_be_empty err && echo more >>"${ws:?}/run.sh" && (cd "${ws:?}" && git ews snapshot restore s >"${HOME:?}/out" 2>"${HOME:?}/err") && test_grep "git ews undo s. brings" "${HOME:?}/err"
+'
+
 test_expect_success 'P4: a dropped snapshot comes back, also after gc' '
 	new_session drop && snap=$(git -C p ews snapshot create drop) && id=$(git -C p rev-parse refs/ews/snapshots/$snap) &&
 	git -C p ews snapshot drop $snap && test_must_fail git -C p rev-parse -q --verify refs/ews/snapshots/$snap &&

@@ -50,6 +50,20 @@ void ews_changes_opt_begin(const struct ews_cmd_ctx *ctx, struct ews_changes_opt
 	what->ahead = ahead;
 }
 
+void ews_changes_opt_count_kept(void *payload, const struct ews_oid *target, const struct ews_oid *tree)
+{
+	struct ews_changes_counting *counting = payload;
+
+	ews_changes_opt_begin(counting->ctx, counting->changes, target, tree);
+}
+
+void ews_changes_opt_settle(struct ews_changes_opt *what, const char *kept, bool is_proven, bool dry_run)
+{
+	what->to = dry_run ? "now" : kept;
+	if (!dry_run && !is_proven)
+		what->mode = EWS_CHANGES_NONE;
+}
+
 void ews_changes_opt_release(struct ews_changes_opt *what)
 {
 	if (!what->ahead)

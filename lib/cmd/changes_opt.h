@@ -33,8 +33,20 @@ struct ews_changes_opt {
  */
 void ews_changes_opt_begin(const struct ews_cmd_ctx *ctx, struct ews_changes_opt *what, const struct ews_oid *from,
 			   const struct ews_oid *to);
+/* The same as an ews_kept_fn, of what a revert is about to take back; its payload is this. */
+struct ews_changes_counting {
+	const struct ews_cmd_ctx *ctx;
+	struct ews_changes_opt *changes;
+};
+void ews_changes_opt_count_kept(void *counting, const struct ews_oid *target, const struct ews_oid *tree);
 void ews_changes_opt_release(struct ews_changes_opt *what);
 EWS_CLEANUP_DEFINE(changes_opt, struct ews_changes_opt, ews_changes_opt_release)
+
+/*
+ * Of a revert that is over: what was taken back is what differed from where it is now, as `kept` (may be NULL) has it, on a dry run the
+ * present state. Of what is not proven nothing is said.
+ */
+void ews_changes_opt_settle(struct ews_changes_opt *what, const char *kept, bool is_proven, bool dry_run);
 
 /* Show them on stderr. The verb has done its work: what can't be shown is a warning. */
 void ews_changes_opt_talk(const struct ews_cmd_ctx *ctx, const struct ews_changes_opt *what);

@@ -5,10 +5,10 @@
  */
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "cmd/changes_opt.h"
 #include "cmd/cmd.h"
-#include "cmd/pager.h"
 #include "cmd/progress.h"
 #include "cmd/render_path.h"
 #include "cmd/render_revert.h"
@@ -36,35 +36,17 @@ static void show_json(struct ews_cmd_ctx *ctx, const struct ews_session *session
 static int show(struct ews_cmd_ctx *ctx, const struct ews_session *session, const struct ews_revert_result *result,
 		const struct ews_changes_opt *changes, bool dry_run)
 {
-	if (ctx->json) {
+	EWS_CLEANUP(free) char *undo = ews_strfmt("git ews undo %s", session->state.id);
+
+	if (ctx->json)
 		show_json(ctx, session, result, changes, dry_run);
-	} else if (dry_run) {
+	else if (dry_run)
 		ews_render_put_plan(ctx, &result->put);
-	} else {
-		ews_render_put_text(&ctx->out, &result->put, "Revert", ews_pager_color(ctx, "status"));
-		ews_render_put_talk(ctx, &result->put);
-		ews_render_moved_talk(ctx, session->state.workspace, &result->put);
-		ews_render_emptied_talk(ctx, session->state.workspace, &result->put);
-		ews_render_ref_commands_talk(ctx, &result->ref_commands);
-		if (result->undo)
-			ews_cmd_note(ctx, "'git ews undo %s' brings back what was there", session->state.id);
-	}
+	else
+		ews_render_revert_text(ctx, result, "Revert", session->state.workspace, undo);
 	if (!ctx->json)
 		ews_changes_opt_talk(ctx, changes);
 	return dry_run || result->put.is_verified ? 0 : 1;
-}
-
-struct counting {
-	const struct ews_cmd_ctx *ctx;
-	struct ews_changes_opt *changes;
-};
-
-/* What is about to be taken back is known, and is counted while that is done. */
-static void count_kept(void *payload, const struct ews_oid *target, const struct ews_oid *tree)
-{
-	struct counting *counting = payload;
-
-	ews_changes_opt_begin(counting->ctx, counting->changes, target, tree);
 }
 
 static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
@@ -75,11 +57,11 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(revert_result) struct ews_revert_result result = EWS_REVERT_RESULT_INIT;
 	struct ews_progress progress;
 	EWS_CLEANUP(changes_opt) struct ews_changes_opt changes = { .session = &session };
-	struct counting counting = { ctx, &changes };
+	struct ews_changes_counting counting = { ctx, &changes };
 	struct ews_revert_opts set = { .verb = "revert",
 				       .progress = ews_progress_show,
 				       .payload = &progress,
-				       .kept = count_kept,
+				       .kept = ews_changes_opt_count_kept,
 				       .kept_payload = &counting };
 	const char *verify = NULL, *changes_word = NULL;
 	const struct ews_opt opts[] = {
@@ -121,10 +103,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	ews_progress_end(&progress);
 	if (rc < 0)
 		return rc;
-	/* What was taken back is what differed from where it is now; of what is not proven nothing is said. */
-	changes.to = set.dry_run ? "now" : result.put.kept_snapshot;
-	if (!set.dry_run && !result.put.is_verified)
-		changes.mode = EWS_CHANGES_NONE;
+	ews_changes_opt_settle(&changes, result.put.kept_snapshot, result.put.is_verified, set.dry_run);
 	return show(ctx, &session, &result, &changes, set.dry_run);
 }
 

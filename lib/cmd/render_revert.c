@@ -201,6 +201,18 @@ void ews_render_emptied_talk(const struct ews_cmd_ctx *ctx, const char *top, con
 	}
 }
 
+void ews_render_revert_text(struct ews_cmd_ctx *ctx, const struct ews_revert_result *result, const char *what,
+			    const char *top, const char *undo)
+{
+	ews_render_put_text(&ctx->out, &result->put, what, ews_pager_color(ctx, "status"));
+	ews_render_put_talk(ctx, &result->put);
+	ews_render_moved_talk(ctx, top, &result->put);
+	ews_render_emptied_talk(ctx, top, &result->put);
+	ews_render_ref_commands_talk(ctx, &result->ref_commands);
+	if (result->undo)
+		ews_cmd_note(ctx, "'%s' brings back what was there", undo);
+}
+
 static void add_plan(struct ews_cmd_ctx *ctx, const char *word, const struct ews_strv *paths)
 {
 	size_t i;

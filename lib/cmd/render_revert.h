@@ -9,13 +9,19 @@
 #include "base/json.h"
 #include "cmd/cmd.h"
 #include "store/step.h"
+#include "work/revert.h"
 #include "work/steps.h"
-#include "work/transition.h"
 
 /* The block: "Revert Complete" with its proof, or "Revert Incomplete" with the paths that differ; `what` is "Revert". */
 void ews_render_put_text(struct ews_buf *out, const struct ews_transition_result *put, const char *what, bool color);
 /* Add restored[], deleted[], kept[], errors[], moved[], the hashes, and verified. */
 void ews_render_put(cJSON *object, const struct ews_transition_result *put);
+/*
+ * All that text says of a revert, or of a restore (`what` is "Restore"), of what stands in `top`: the block, and the rest on stderr.
+ * `undo` is the command that takes it back, where there is anything to take back.
+ */
+void ews_render_revert_text(struct ews_cmd_ctx *ctx, const struct ews_revert_result *result, const char *what,
+			    const char *top, const char *undo);
 /* Say on stderr what trash holds no longer, ignored files as a number unless more is asked for. */
 void ews_render_expired_talk(const struct ews_cmd_ctx *ctx, const struct ews_strv *expired);
 /* Say on stderr which branches moved that HEAD was not on, and which could not. */
