@@ -112,6 +112,31 @@ test_expect_success 'what is in trash is looked at when that is asked for; where
 	git clone -q --depth 1 "file://$PWD/r" shallow && git -C shallow ews snapshot create >out && git -C shallow ews snapshot verify --all
 '
 
+# lost <bytes> <name> <path>: with a byte of that object flipped, which nothing else holds, verify --all names it so, $trash as well
+lost() {
+	file=$(loose kept "$(printf "%s\n" "$1" | git -C kept hash-object --stdin)") && cp -pf "$file" saved && flip "$file" 9 && test_expect_code 1 git -C kept ews snapshot verify --all $trash >out &&
+		test_grep "^$2: $3: object .* is damaged" out && test_grep ! -v -e "^$2: " -e "^store: " -e ": ok$" out && test_expect_code 1 git -C kept ews snapshot verify --all $trash --json >json &&
+		test "$(grep -o "[^{]*\"verified\":false" json)" = "\"kind\":\"${2%% *}\",\"name\":\"${2#* }\",\"verified\":false" && rm -f "${file:?}" && cp -pf saved "$file"
+}
+
+test_expect_success 'P4: what a pending result, a round or an artifact alone holds is read, and named as that' '
+	test_repo kept && echo wip >kept/un && ws=$(git -C kept ews round start --agent a 2>err) && echo theirs >"${ws:?}/rw" && round=$(git -C kept ews round end --agent a) && rm kept/un && start_ws kept s && echo left >"${ws:?}/pw" &&
+	git -C kept ews end --pending s && echo proof | git -C kept ews artifact add --type LOG --name x --json - >json && log=$(json json .artifact.id) && git -C kept ews clean --now && git -C kept for-each-ref refs/ews/trash/ >out && test_must_be_empty out && trash= &&
+	git -C kept ews snapshot verify --all >out && test_grep "^round $round: ok" out && test_grep "^pending s: ok" out && test_grep "^pending s/base: ok" out && test_grep "^artifact $log: ok" out && test_grep ! -v ": ok$" out &&
+	lost theirs "round $round" rw && lost wip "round $round" "$(git -C kept rev-parse "$round^" | cut -c 1-12):un" && lost left "pending s" pw && lost proof "artifact $log" x &&
+	file=$(loose kept "$(git -C kept rev-parse refs/ews/pending/s/result)") && mv "${file:?}" saved && test_expect_code 1 git -C kept ews snapshot verify --all >out && test_grep "^pending s: the snapshot.s commit: object .* is missing" out && mv saved "$file"
+'
+
+test_expect_success 'P4: the same of what is in trash, when that is asked for; a ref that is none of these is read as well' '
+	git -C kept ews artifact remove "$log" && git -C kept ews round end --all && git -C kept ews snapshot verify --all >out && test_grep ! -e "^round" -e "$log" out && trash=--trash && lost theirs "round $round" rw && lost proof "artifact $log" x &&
+	echo else >kept/else && git -C kept update-ref refs/ews/else "$(git -C kept add else && git -C kept commit-tree -m else "$(git -C kept write-tree)")" && git -C kept rm -q -f --cached else && trash= && lost else "ref refs/ews/else" else
+'
+
+test_expect_success 'where a remote promised what a round holds of the project nothing is missing' '
+	git -C kept config uploadpack.allowFilter true && git clone -q --no-checkout --filter=blob:none "file://$PWD/kept" promised && git -C promised sparse-checkout set src && git -C promised checkout -q && ws=$(git -C promised ews round start --agent a 2>err) && echo more >>"${ws:?}/src/main.c" &&
+	round=$(git -C promised ews round end --agent a) && git -C promised rev-list --objects --missing=print "refs/$round" >out && test_grep "^?" out && git -C promised ews snapshot verify --all >out && test_grep "^round $round: ok" out
+'
+
 test_expect_success 'P4: a snapshot whose commit is gone is named, and keeps no verb from the others' '
 	test_repo lacks && start_ws lacks l && one=$(git -C lacks ews snapshot create l) && echo more >>"${ws:?}/run.sh" && two=$(git -C lacks ews snapshot create l) && of=$(git -C lacks ews snapshot create) && gone=refs/ews/snapshots/$two &&
 	file=lacks/.git/objects/$(git -C lacks rev-parse "$gone" | sed "s#^..#&/#") && mv "${file:?}" saved && git -C lacks ews snapshot list l >out 2>err && test_grep "$one" out && test_grep ! "$two" out && test_grep "^warning: damaged: $gone (object .* is missing)" err && test_grep "ews doctor" err &&

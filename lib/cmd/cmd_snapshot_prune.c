@@ -15,8 +15,12 @@
 #include "cmd/progress.h"
 #include "cmd/prune_opts.h"
 #include "cmd/render_path.h"
+#include "work/artifact_registry.h"
+#include "work/round_record.h"
 #include "work/undo_words.h"
 #include "work/verify.h"
+
+#define ARTIFACT "artifact"
 
 static const char *const verify_usage[] = {
 	"git ews snapshot verify [<snapshot>...]",
@@ -55,7 +59,7 @@ struct verifying {
 	struct ews_cmd_ctx *ctx;
 	struct ews_verify *verify;
 	struct ews_progress progress;
-	cJSON *snapshots, *store; /* with --json */
+	cJSON *snapshots, *others, *store; /* with --json */
 	bool is_damaged;
 };
 
@@ -68,56 +72,107 @@ static void add_line(struct ews_cmd_ctx *ctx, const char *name, const char *text
 	ews_buf_addc(&ctx->out, '\n');
 }
 
-static void show_verified(struct verifying *v, const char *name, const struct ews_strv *problems)
+/* `kind` is NULL for a snapshot. */
+static void show_verified(struct verifying *v, const char *kind, const char *name, const struct ews_strv *problems)
 {
+	EWS_CLEANUP(free) char *shown = ews_strfmt("%s%s%s", kind ? kind : "", kind ? " " : "", name);
 	cJSON *item = cJSON_CreateObject();
 	size_t i;
 
 	v->is_damaged = v->is_damaged || problems->n;
-	ews_render_string(item, "snapshot_id", name);
+	if (kind)
+		ews_render_string(item, "kind", kind);
+	ews_render_string(item, kind ? "name" : "snapshot_id", name);
 	(void)cJSON_AddBoolToObject(item, "verified", problems->n == 0);
 	ews_render_sentences(item, "problems", problems);
-	cJSON_AddItemToArray(v->snapshots, item);
+	cJSON_AddItemToArray(kind ? v->others : v->snapshots, item);
 	if (v->ctx->json)
 		return;
 	if (!problems->n)
-		add_line(v->ctx, name, "ok");
+		add_line(v->ctx, shown, "ok");
 	for (i = 0; i < problems->n; i++)
-		add_line(v->ctx, name, problems->items[i]);
+		add_line(v->ctx, shown, problems->items[i]);
 }
 
-static int verify_one(struct verifying *v, const struct ews_snapshot *snapshot)
+static int verify_one(struct verifying *v, const struct ews_snapshot *snapshot, const char *kind, const char *name)
 {
 	EWS_CLEANUP(strv) struct ews_strv problems = EWS_STRV_INIT;
 	int n;
 
 	n = ews_verify_snapshot(&problems, v->verify, snapshot);
 	if (n >= 0)
-		show_verified(v, snapshot->id, &problems);
+		show_verified(v, kind, name ? name : snapshot->id, &problems);
 	return n;
 }
 
-/* One whose commit can't be read has no more of a name than its ref. */
-static void show_unreadable(struct verifying *v, const char *ref, const char *why)
+/* A snapshot whose commit can't be read has no more of a name than its ref. */
+static void show_unreadable(struct verifying *v, const char *kind, const char *name, const char *why)
 {
 	EWS_CLEANUP(strv) struct ews_strv problems = EWS_STRV_INIT;
 
 	ews_strv_addf(&problems, "the snapshot's commit: %s", why);
-	show_verified(v, ref, &problems);
+	show_verified(v, kind, name, &problems);
 }
 
-static int verify_ref(struct verifying *v, const struct ews_ref *ref)
+static int verify_snapshot_ref(struct verifying *v, const struct ews_ref *ref, const char *kind, const char *name)
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot snapshot = EWS_SNAPSHOT_INIT;
 
 	if (ews_snapshot_read(&snapshot, v->ctx->repo, ref) == 0)
-		return verify_one(v, &snapshot);
-	show_unreadable(v, ref->name, ews_error_message());
+		return verify_one(v, &snapshot, kind, name);
+	show_unreadable(v, kind, name ? name : ref->name, ews_error_message());
 	ews_error_clear();
 	return 0;
 }
 
-/* What the snapshots stand on, and the files that hold all of it. */
+static int verify_commit_ref(struct verifying *v, const struct ews_ref *ref, const char *kind, const char *name)
+{
+	EWS_CLEANUP(strv) struct ews_strv problems = EWS_STRV_INIT;
+	int n = ews_verify_commit(&problems, v->verify, &ref->oid, strcmp(kind, ARTIFACT) != 0);
+
+	if (n >= 0)
+		show_verified(v, kind, name, &problems);
+	return n;
+}
+
+/* A result is called as `pending list` does, what it began with is beside it. */
+static int verify_pending(struct verifying *v, const struct ews_ref *ref, const char *rest)
+{
+	const char *slash = strrchr(rest, '/');
+	size_t len = slash && !strcmp(slash, "/result") ? (size_t)(slash - rest) : strlen(rest);
+	EWS_CLEANUP(free) char *name = ews_strndup(rest, len);
+
+	return verify_snapshot_ref(v, ref, "pending", name);
+}
+
+/* What lies at the top, and, in trash, below "rounds". */
+static int verify_round(struct verifying *v, const struct ews_ref *ref, const char *rest)
+{
+	EWS_CLEANUP(free) char *name = ews_strfmt("ews/%s", rest);
+
+	return ews_round_is_id(rest) ? verify_commit_ref(v, ref, "round", name)
+				     : verify_commit_ref(v, ref, "ref", ref->name);
+}
+
+static int verify_ref(struct verifying *v, const struct ews_ref *ref)
+{
+	const char *rest;
+
+	if (ews_str_begins(ref->name, EWS_REF_SESSIONS) || ews_str_begins(ref->name, EWS_REF_SNAPSHOTS))
+		return verify_snapshot_ref(v, ref, NULL, NULL);
+	if ((rest = ews_str_after(ref->name, EWS_REF_PENDING)))
+		return verify_pending(v, ref, rest);
+	if ((rest = ews_str_after(ref->name, EWS_REF_ARTIFACTS)) ||
+	    (rest = ews_str_after(ref->name, EWS_REF_TRASH_ARTIFACTS)))
+		return verify_commit_ref(v, ref, ARTIFACT, rest);
+	if ((rest = ews_str_after(ref->name, EWS_REF_TRASH_ROUNDS)))
+		return verify_round(v, ref, rest);
+	if (ews_str_begins(ref->name, EWS_REF_TRASH))
+		return verify_snapshot_ref(v, ref, NULL, NULL);
+	return verify_round(v, ref, ref->name + strlen(EWS_REF_ROUNDS));
+}
+
+/* What all that stands on, and the files that hold all of it. */
 static int verify_store(struct verifying *v)
 {
 	EWS_CLEANUP(strv) struct ews_strv problems = EWS_STRV_INIT;
@@ -138,12 +193,6 @@ static int verify_store(struct verifying *v)
 	return 0;
 }
 
-static bool is_verified(const char *ref, bool with_trash)
-{
-	return ews_str_begins(ref, EWS_REF_SESSIONS) || ews_str_begins(ref, EWS_REF_SNAPSHOTS) ||
-	       (with_trash && ews_str_begins(ref, EWS_REF_TRASH) && !strchr(ref + strlen(EWS_REF_TRASH), '/'));
-}
-
 static int verify_all(struct verifying *v, bool with_trash)
 {
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
@@ -154,9 +203,9 @@ static int verify_all(struct verifying *v, bool with_trash)
 	if (rc < 0)
 		return rc;
 	v->verify = ews_verify_new(v->ctx->repo);
-	rc = ews_odb_ref_list(&refs, v->ctx->repo->odb, "refs/ews/");
+	rc = ews_odb_ref_list(&refs, v->ctx->repo->odb, EWS_REF_ROUNDS);
 	for (i = 0; rc >= 0 && i < refs.n; i++) {
-		if (is_verified(refs.items[i].name, with_trash))
+		if (with_trash || !ews_str_begins(refs.items[i].name, EWS_REF_TRASH))
 			rc = verify_ref(v, &refs.items[i]);
 		ews_progress_show(&v->progress, i + 1, refs.n, 0);
 	}
@@ -190,10 +239,10 @@ static int verify_named(struct verifying *v, const struct ews_strv *words)
 		EWS_CLEANUP(buf) struct ews_buf ref = EWS_BUF_INIT;
 		const char *why = ews_path_line_split(&ref, snapshots.damaged.items[i]);
 
-		show_unreadable(v, ref.ptr, why);
+		show_unreadable(v, NULL, ref.ptr, why);
 	}
 	for (i = 0; rc >= 0 && i < snapshots.n; i++) {
-		rc = verify_one(v, &snapshots.items[i]);
+		rc = verify_one(v, &snapshots.items[i], NULL, NULL);
 		ews_progress_show(&v->progress, i + 1, snapshots.n, 0);
 	}
 	return rc;
@@ -205,10 +254,11 @@ int ews_cmd_snapshot_verify(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("snapshot_verify");
 	struct verifying v = { .ctx = ctx,
 			       .snapshots = cJSON_AddArrayToObject(object, "snapshots"),
+			       .others = cJSON_AddArrayToObject(object, "others"),
 			       .store = cJSON_AddArrayToObject(object, "problems") };
 	bool all = false, with_trash = false;
 	const struct ews_opt opts[] = {
-		EWS_OPT_BOOL(0, "all", &all, "all snapshots, the history they stand on, and the packs"),
+		EWS_OPT_BOOL(0, "all", &all, "all that we keep, the history it stands on, and the packs"),
 		EWS_OPT_BOOL(0, "trash", &with_trash, "with --all: those in trash, too"),
 		EWS_OPTS_END,
 	};

@@ -144,13 +144,13 @@ static char *join(const char *above, const char *name)
 	return ews_strfmt("%s%s%s", above, len && above[len - 1] != ':' ? "/" : "", name);
 }
 
-/* "" is the snapshot's own, "HEAD:" that of HEAD; below these it has a path. */
+/* "" is its own, "HEAD:" that of HEAD; below these it has a path. */
 static char *name_tree(const char *path)
 {
 	size_t len = strlen(path);
 
 	if (!len)
-		return ews_strdup("the snapshot's tree");
+		return ews_strdup("its tree");
 	return path[len - 1] == ':' ? ews_strfmt("%.*s's tree", (int)len - 1, path) : ews_strdup(path);
 }
 
@@ -237,7 +237,7 @@ static int finish(struct round *round)
 	return rc;
 }
 
-/* What the manifest's commit has besides the manifest: the commits that the workspace's own history names. */
+/* What a commit stands on: the manifest's has, besides the manifest, the commits that the workspace's own history names. */
 static void walk_pins(struct round *round, const struct ews_oids *pins)
 {
 	char hex[EWS_OID_HEX_MAX];
@@ -297,6 +297,23 @@ int ews_verify_snapshot(struct ews_strv *problems, struct ews_verify *verify, co
 	rc = finish(&round);
 	if (rc == 0 && !found.n)
 		rc = compare(&found, verify->repo, snapshot);
+	ews_strv_add_array(problems, found.items);
+	return rc < 0 ? rc : (int)found.n;
+}
+
+int ews_verify_commit(struct ews_strv *problems, struct ews_verify *verify, const struct ews_oid *oid,
+		      bool has_project)
+{
+	EWS_CLEANUP(strv) struct ews_strv found = EWS_STRV_INIT;
+	EWS_CLEANUP(oids) struct ews_oids parents = EWS_OIDS_INIT;
+	struct round round = { .verify = verify,
+			       .problems = &found,
+			       .may_lack = has_project && ews_odb_is_partial(verify->repo->odb) };
+	int rc;
+
+	walk_commit(&round, oid, "its commit", "", &parents);
+	walk_pins(&round, &parents);
+	rc = finish(&round);
 	ews_strv_add_array(problems, found.items);
 	return rc < 0 ? rc : (int)found.n;
 }

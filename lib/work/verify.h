@@ -1,5 +1,5 @@
 /*
- * Verifying: every object that snapshots need is read again, and what is damaged is named with the path it holds.
+ * Verifying: every object that our refs hold is read again, and what is damaged is named with the path it holds.
  *
  * Loose objects are read from their own files, to the last byte, whether or not git would take them from a pack; packs
  * and their indexes are compared with the checksums at their ends.
@@ -23,6 +23,13 @@ void ews_verify_free(struct ews_verify *verify);
  * a path, or with what it is about. Gives their number.
  */
 int ews_verify_snapshot(struct ews_strv *problems, struct ews_verify *verify, const struct ews_snapshot *snapshot);
+
+/*
+ * The same of a commit that is no snapshot, a round's or an artifact's: itself, those that it stands on, and all that is in their trees.
+ * `has_project`: it holds the project's own files, which a partial clone need not have.
+ */
+int ews_verify_commit(struct ews_strv *problems, struct ews_verify *verify, const struct ews_oid *oid,
+		      bool has_project);
 
 /* Read all commits that lead to what was verified so far, with their trees, as far back as the repository has them. */
 int ews_verify_history(struct ews_strv *problems, struct ews_verify *verify);
