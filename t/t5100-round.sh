@@ -316,6 +316,31 @@ test_expect_success 'P8: who stands in a round that can not be looked for just n
 			test_look EIO "/(rounds|sessions)(/.*)?$" -C "$ws" round $verb >out 2>err && if test $code = 0; then test_cmp want out; fi || return 1
 		done && test $look -gt 4 || return 1
 	done
+
+# loses <repository> <object>: it is not there for a while; regains puts it back
+loses() {
+	gone=${1:?}/.git/objects/$(echo "${2:?}" | sed 's/../&\//') && mv "${gone:?}" away
+}
+regains() {
+	mv away "${gone:?}"
+}
+
+test_expect_success 'P8: a round that lost something is said to be damaged, and keeps nobody from the work of the others' '
+	test_repo worn && for agent in ann ben cid; do
+		ws=$(git -C worn ews round start --agent $agent 2>err) && echo "of $agent" >"${ws:?}/new" && { test $agent = cid || round=$(git -C worn ews round end --agent $agent); } && eval "$agent=ews/${ws##*/}" || return 1
+	done && loses worn "$(git -C worn rev-parse "$ann:new")" && git -C worn ews round list >out 2>err && test_line_count = 3 out && test_grep "^$ann  ended  agent1 (ann)  damaged: .*unable to read" out && test_grep "^$ben .*  1 file(s) (+1/-0): new$" out && test_grep "^$cid  open " out &&
+	test_grep "^warning: damaged: $ann (.*unable to read" err && test_line_count = 1 err && git -C worn ews round list --json >json 2>err && test_json_count json .rounds 3 && test_json json ".rounds[0].round" "$ann" && test_json json ".rounds[0].changes" null && test_json json ".rounds[1].changes.total_changes" 1 &&
+	test_json_count json .damaged 1 && test_json json ".damaged[0].path" "$ann" && json json ".damaged[0].message" >out && test_grep "unable to read" out &&
+	for verb in peers prompt; do
+		git -C "$ws" ews round $verb >out 2>err && test_grep "agent1: $ann  damaged: .*unable to read" out && test_grep "agent2: $ben  1 file(s)" out && test_grep "^warning: damaged: $ann " err &&
+			git -C "$ws" ews round $verb --json >json 2>err && test_json_count json .peers 2 && test_json json ".peers[0].changes" null && test_json json ".peers[1].changes.total_changes" 1 && test_json_count json .damaged 1 && test_json json ".damaged[0].path" "$ann" || return 1
+	done && test_expect_code 128 git -C worn ews round show "$ann" && git -C worn ews round show "$ben" && regains && git -C worn ews round list --json >json 2>err && test_must_be_empty err && test_json_count json .damaged 0
+'
+
+test_expect_success 'P8: of a round that ended it is said, with --json as well, though what it changed is lost' '
+	echo wip >worn/wip && ws=$(git -C worn ews round start --agent dan 2>err) && echo more >>"${ws:?}/wip" && dan=ews/${ws##*/} && loses worn "$(git -C worn rev-parse "$dan:wip")" && git -C worn ews round end --all --json --dry-run >json 2>err && test_json_count json .rounds 2 &&
+	git -C worn ews round end --agent dan --json >json 2>err && test_json json ".rounds[0].round" "$dan" && test_json json ".rounds[0].committed" true && test_json json ".rounds[0].changes" null && test_json json ".damaged[0].path" "$dan" && test "$(git -C worn show "$dan:wip")" = "wip
+more" && regains
 '
 
 test_done

@@ -140,13 +140,20 @@ static int choose_mode(struct ews_start_settings *set, const char *mode)
 	return EWS_EUSAGE;
 }
 
-static int show_start(struct ews_cmd_ctx *ctx, const struct ews_round_start_result *result)
+/* What is done, or can be said of the others, is said all the same. */
+static void show_damaged(const struct ews_cmd_ctx *ctx, cJSON *object, const struct ews_strv *damaged)
+{
+	ews_render_reasons(object, "damaged", "message", damaged);
+	ews_render_reasons_talk(ctx, "damaged", damaged);
+}
+
+static void show_start(struct ews_cmd_ctx *ctx, const struct ews_round_start_result *result)
 {
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("round_start");
 	const struct ews_state *state = &result->started.session.state;
 	EWS_CLEANUP(free) char *removed = result->removed ? ews_strfmt("ews/%s", result->removed) : NULL;
 	EWS_CLEANUP(free) char *undo = ews_undo_words(ctx->repo, NULL);
-	int rc;
+	EWS_CLEANUP(strv) struct ews_strv damaged = EWS_STRV_INIT;
 
 	if (!ctx->json) {
 		ews_cmd_add_place(ctx, state->workspace);
@@ -154,19 +161,17 @@ static int show_start(struct ews_cmd_ctx *ctx, const struct ews_round_start_resu
 			     result->round.is_branched ? result->round.branch : "");
 		if (removed)
 			ews_cmd_note(ctx, "%s went to trash; '%s' brings it back", removed, undo);
-		return 0;
+		return;
 	}
-	rc = ews_render_round(object, ctx->repo, &result->round, true);
-	if (rc < 0)
-		return rc;
+	ews_render_round(object, &damaged, ctx->repo, &result->round, true);
 	ews_render_string(object, "session_id", state->id);
 	ews_json_add_path(object, "path", state->workspace);
 	ews_render_string(object, "method", ews_render_method(state->method));
 	ews_render_string(object, "removed", removed);
 	ews_render_skips(object, &result->started.skips);
 	ews_render_sentences(object, "notes", &result->started.notes);
+	show_damaged(ctx, object, &damaged);
 	ews_cmd_json_show(ctx, object);
-	return 0;
 }
 
 static int start(struct ews_cmd_ctx *ctx, int argc, char **argv)
@@ -218,10 +223,9 @@ static int start(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	ews_render_skips_talk(ctx, &result.started.skips);
 	for (size_t i = 0; i < result.started.notes.n; i++)
 		ews_cmd_note(ctx, "%s", result.started.notes.items[i]);
-	rc = show_start(ctx, &result);
-	if (rc == 0)
-		ews_cmd_clean_now_and_then(ctx);
-	return rc;
+	show_start(ctx, &result);
+	ews_cmd_clean_now_and_then(ctx);
+	return 0;
 }
 
 struct ending {
@@ -229,6 +233,7 @@ struct ending {
 	bool all, dry_run, with_agents;
 	struct ews_round_end_opts opts;
 	cJSON *rounds; /* with --json */
+	struct ews_strv damaged; /* rounds whose changes can't be had */
 };
 
 /* Each line once, though two lists have it. */
@@ -246,11 +251,10 @@ static void talk_of_left_out(struct ews_cmd_ctx *ctx, const struct ending *set,
 			     &lines);
 }
 
-static int show_end(struct ews_cmd_ctx *ctx, const struct ending *set, const struct ews_round_end_result *result)
+static void show_end(struct ews_cmd_ctx *ctx, struct ending *set, const struct ews_round_end_result *result)
 {
 	const struct ews_round *round = &result->round;
 	cJSON *object, *changes;
-	int rc;
 
 	if (!ctx->json) {
 		if (!set->all)
@@ -268,17 +272,16 @@ static int show_end(struct ews_cmd_ctx *ctx, const struct ending *set, const str
 					&result->left_out);
 		for (size_t i = 0; i < result->ended.drift.n; i++)
 			ews_cmd_say("drift: ", result->ended.drift.items[i]);
-		return 0;
+		return;
 	}
 	object = cJSON_CreateObject();
 	cJSON_AddItemToArray(set->rounds, object);
-	rc = ews_render_round(object, ctx->repo, round, set->with_agents);
-	if (rc < 0)
-		return rc;
+	ews_render_round(object, &set->damaged, ctx->repo, round, set->with_agents);
 	/* The two commits don't tell of what neither can hold. */
 	changes = cJSON_GetObjectItemCaseSensitive(object, "changes");
 	cJSON_DeleteItemFromObject(changes, "not_in_patch");
-	ews_render_reasons(changes, "not_in_patch", "what", &result->ended.branch_notes.left_out);
+	if (cJSON_IsObject(changes))
+		ews_render_reasons(changes, "not_in_patch", "what", &result->ended.branch_notes.left_out);
 	(void)cJSON_AddBoolToObject(object, "had_ended", result->had_ended);
 	(void)cJSON_AddBoolToObject(object, "committed", result->has_committed);
 	ews_render_string(object, "scratch_archive", round->archive);
@@ -289,7 +292,6 @@ static int show_end(struct ews_cmd_ctx *ctx, const struct ending *set, const str
 	ews_render_sentences(object, "drift", &result->ended.drift);
 	ews_render_sentences(object, "notes", &result->notes);
 	ews_render_string(object, "undo", result->ended.undo);
-	return 0;
 }
 
 static int end_one(struct ews_cmd_ctx *ctx, struct ending *set, const char *agent, const char *round)
@@ -304,7 +306,9 @@ static int end_one(struct ews_cmd_ctx *ctx, struct ending *set, const char *agen
 	ews_progress_init(&progress, ctx, "Ending the round");
 	rc = ews_round_end(&result, ctx->repo, set->who.team, agent, &set->opts);
 	ews_progress_end(&progress);
-	return rc < 0 ? rc : show_end(ctx, set, &result);
+	if (rc == 0)
+		show_end(ctx, set, &result);
+	return rc;
 }
 
 /* Who is told of a failure is to know what is over all the same. */
@@ -326,22 +330,19 @@ static int end_open(struct ews_cmd_ctx *ctx, struct ending *set, const struct ew
 }
 
 /* Of a dry run: what is known of a round that would end. */
-static int add_round(struct ews_cmd_ctx *ctx, struct ending *set, const struct ews_round *round)
+static void add_round(struct ews_cmd_ctx *ctx, struct ending *set, const struct ews_round *round)
 {
 	cJSON *object = cJSON_CreateObject();
 
 	cJSON_AddItemToArray(set->rounds, object);
-	return ews_render_round(object, ctx->repo, round, set->with_agents);
+	ews_render_round(object, &set->damaged, ctx->repo, round, set->with_agents);
 }
 
-static int name_open(struct ews_cmd_ctx *ctx, struct ending *set, const struct ews_rounds *rounds)
+static void name_open(struct ews_cmd_ctx *ctx, struct ending *set, const struct ews_rounds *rounds)
 {
-	int rc = 0;
-
-	for (size_t i = 0; i < rounds->n && rc == 0 && ctx->json; i++)
+	for (size_t i = 0; i < rounds->n && ctx->json; i++)
 		if (rounds->items[i].is_open && rounds->items[i].is_settled)
-			rc = add_round(ctx, set, &rounds->items[i]);
-	return rc;
+			add_round(ctx, set, &rounds->items[i]);
 }
 
 /* End those that go on, then all refs go as one step. */
@@ -355,7 +356,10 @@ static int end_all(struct ews_cmd_ctx *ctx, struct ending *set, cJSON *object)
 	rc = ews_rounds_read(&rounds, ctx->repo, set->who.team);
 	if (rc < 0)
 		return rc;
-	rc = set->dry_run ? name_open(ctx, set, &rounds) : end_open(ctx, set, &rounds);
+	if (set->dry_run)
+		name_open(ctx, set, &rounds);
+	else
+		rc = end_open(ctx, set, &rounds);
 	for (size_t i = 0; i < rounds.n && set->dry_run; i++)
 		if (rounds.items[i].is_settled && !ews_oid_is_none(&rounds.items[i].tip))
 			ews_strv_addf(&names, "ews/%s", rounds.items[i].id);
@@ -385,8 +389,9 @@ static int name_only(struct ews_cmd_ctx *ctx, struct ending *set)
 		return ews_error(EWS_ENOTFOUND, "agent '%s' has no round in team '%s'", set->who.agent,
 				 set->who.team);
 	if (ctx->json)
-		return add_round(ctx, set, round);
-	ews_buf_addf(&ctx->out, "ews/%s\n", round->id);
+		add_round(ctx, set, round);
+	else
+		ews_buf_addf(&ctx->out, "ews/%s\n", round->id);
 	return 0;
 }
 
@@ -421,9 +426,11 @@ static int end(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	else if (rc == 0)
 		rc = set.dry_run ? name_only(ctx, &set) : end_one(ctx, &set, set.who.agent, set.who.round);
 	(void)cJSON_AddBoolToObject(object, "dry_run", set.dry_run);
+	show_damaged(ctx, object, &set.damaged);
 	if (rc == 0 && ctx->json)
 		ews_cmd_json_show(ctx, object);
 	release_who(&set.who);
+	ews_strv_release(&set.damaged);
 	return rc;
 }
 
@@ -432,7 +439,7 @@ static int end(struct ews_cmd_ctx *ctx, int argc, char **argv)
 struct view {
 	struct who who;
 	struct ews_rounds rounds;
-	struct ews_strv archives;
+	struct ews_strv archives, damaged;
 	struct ews_render_team team;
 };
 
@@ -441,6 +448,7 @@ static void release_view(struct view *view)
 	release_who(&view->who);
 	ews_rounds_release(&view->rounds);
 	ews_strv_release(&view->archives);
+	ews_strv_release(&view->damaged);
 	free(view->team.peers);
 }
 
@@ -480,6 +488,7 @@ static int look(struct view *view, struct ews_cmd_ctx *ctx, const char *const *u
 	ews_round_peers(&view->team.peers, &view->team.n, &view->rounds, view->who.agent);
 	view->team.own = find_round(&view->rounds, &view->who);
 	view->team.archives = &view->archives;
+	view->team.damaged = &view->damaged;
 	rc = is_private(ctx->repo, view->team.own);
 	view->team.is_private = rc > 0;
 	return rc < 0 ? rc : 0;
@@ -496,12 +505,14 @@ static int peers(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	rc = look(&view, ctx, peers_usage, argc, argv);
 	if (rc != 0)
 		return rc;
-	if (!ctx->json)
-		return ews_render_peers(&ctx->out, ctx->repo, &view.team, "");
-	rc = ews_render_peers_json(cJSON_AddArrayToObject(object, "peers"), ctx->repo, &view.team);
-	if (rc == 0)
+	if (ctx->json)
+		ews_render_peers_json(cJSON_AddArrayToObject(object, "peers"), ctx->repo, &view.team);
+	else
+		ews_render_peers(&ctx->out, ctx->repo, &view.team, "");
+	show_damaged(ctx, object, &view.damaged);
+	if (ctx->json)
 		ews_cmd_json_show(ctx, object);
-	return rc;
+	return 0;
 }
 
 static int prompt(struct ews_cmd_ctx *ctx, int argc, char **argv)
@@ -515,20 +526,21 @@ static int prompt(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	rc = look(&view, ctx, prompt_usage, argc, argv);
 	if (rc != 0)
 		return rc;
-	rc = ews_render_prompt(&text, ctx->repo, &view.team);
-	if (rc == 0 && !ctx->json)
+	ews_render_prompt(&text, ctx->repo, &view.team);
+	if (!ctx->json) {
 		ews_buf_add(&ctx->out, text.ptr, text.len);
-	if (rc < 0 || !ctx->json)
-		return rc;
+		show_damaged(ctx, object, &view.damaged);
+		return 0;
+	}
 	name = view.team.own ? ews_strfmt("ews/%s", view.team.own->id) : NULL;
 	ews_render_string(object, "round", name);
 	ews_render_string(object, "scratch", EWS_SCRATCH "/");
 	ews_render_paths(object, "scratch_archives", &view.archives);
-	rc = ews_render_peers_json(cJSON_AddArrayToObject(object, "peers"), ctx->repo, &view.team);
+	ews_render_peers_json(cJSON_AddArrayToObject(object, "peers"), ctx->repo, &view.team);
 	ews_json_add_text(object, "text", text.ptr, text.len);
-	if (rc == 0)
-		ews_cmd_json_show(ctx, object);
-	return rc;
+	show_damaged(ctx, object, &view.damaged);
+	ews_cmd_json_show(ctx, object);
+	return 0;
 }
 
 /* Scratch in the workspace of the agent's round, made anew where it is gone; NULL: the agent has no workspace. The caller frees it. */
@@ -598,6 +610,7 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
 	EWS_CLEANUP(who) struct who who = { .team = NULL };
+	EWS_CLEANUP(strv) struct ews_strv damaged = EWS_STRV_INIT;
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("round_list");
 	cJSON *array = cJSON_AddArrayToObject(object, "rounds");
 	bool with_agents;
@@ -607,7 +620,7 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc != 0)
 		return rc;
 	with_agents = may_know_agents(ctx->repo);
-	for (size_t i = 0; i < rounds.n && rc == 0; i++) {
+	for (size_t i = 0; i < rounds.n; i++) {
 		const struct ews_round *round = &rounds.items[i];
 
 		if (!round->is_settled || (!round->is_open && ews_oid_is_none(&round->tip)))
@@ -616,7 +629,7 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 			cJSON *item = cJSON_CreateObject();
 
 			cJSON_AddItemToArray(array, item);
-			rc = ews_render_round(item, ctx->repo, round, with_agents);
+			ews_render_round(item, &damaged, ctx->repo, round, with_agents);
 			continue;
 		}
 		ews_buf_addf(&ctx->out, "ews/%s  %-5s  %s", round->id, ews_render_round_state(round),
@@ -624,12 +637,13 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		if (with_agents)
 			ews_buf_addf(&ctx->out, " (%s)", round->agent);
 		ews_buf_adds(&ctx->out, "  ");
-		rc = ews_render_round_summary(&ctx->out, ctx->repo, round);
+		ews_render_round_summary(&ctx->out, &damaged, ctx->repo, round);
 		ews_buf_addc(&ctx->out, '\n');
 	}
-	if (rc == 0 && ctx->json)
+	show_damaged(ctx, object, &damaged);
+	if (ctx->json)
 		ews_cmd_json_show(ctx, object);
-	return rc;
+	return 0;
 }
 
 static int show(struct ews_cmd_ctx *ctx, int argc, char **argv)
@@ -639,6 +653,7 @@ static int show(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(who) struct who who = { .team = NULL };
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("round");
 	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
+	EWS_CLEANUP(strv) struct ews_strv damaged = EWS_STRV_INIT;
 	const struct ews_round *round;
 	char hex[EWS_OID_HEX_MAX];
 	int rc;
@@ -647,13 +662,12 @@ static int show(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc != 0)
 		return rc;
 	rc = ews_round_find(&round, &rounds, args.words.items[0]);
-	if (rc == 0 && ctx->json)
-		rc = ews_render_round(object, ctx->repo, round, may_know_agents(ctx->repo));
 	if (rc == 0)
 		rc = ews_round_compare(&diff, ctx->repo, round);
 	if (rc < 0)
 		return rc;
 	if (ctx->json) {
+		ews_render_round(object, &damaged, ctx->repo, round, may_know_agents(ctx->repo));
 		ews_render_string(object, "scratch_archive", round->archive);
 		ews_cmd_json_show(ctx, object);
 		return 0;

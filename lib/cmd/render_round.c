@@ -16,14 +16,26 @@
 
 #define FILES_SHOWN 3
 
-int ews_render_round_summary(struct ews_buf *out, struct ews_repo *repo, const struct ews_round *round)
+/* The error that is set says why its figures can't be had. Whoever asks for text and JSON hears it twice. */
+static void add_damaged(struct ews_strv *damaged, const struct ews_round *round)
+{
+	EWS_CLEANUP(free) char *name = ews_strfmt("ews/%s", round->id);
+
+	ews_render_add_problem(damaged, name);
+	ews_strv_unique(damaged);
+}
+
+void ews_render_round_summary(struct ews_buf *out, struct ews_strv *damaged, struct ews_repo *repo,
+			      const struct ews_round *round)
 {
 	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
-	int rc;
 
-	rc = ews_round_compare(&diff, repo, round);
-	if (rc < 0)
-		return rc;
+	if (ews_round_compare(&diff, repo, round) < 0) {
+		ews_buf_adds(out, "damaged: ");
+		ews_render_words(out, ews_error_message());
+		add_damaged(damaged, round);
+		return;
+	}
 	ews_buf_addf(out, "%zu file(s) (+%" PRIu64 "/-%" PRIu64 ")", diff.n, diff.lines_added, diff.lines_deleted);
 	for (size_t i = 0; i < diff.n && i < FILES_SHOWN; i++) {
 		ews_buf_adds(out, i ? ", " : ": ");
@@ -31,7 +43,6 @@ int ews_render_round_summary(struct ews_buf *out, struct ews_repo *repo, const s
 	}
 	if (diff.n > FILES_SHOWN)
 		ews_buf_adds(out, ", ...");
-	return 0;
 }
 
 const char *ews_render_round_state(const struct ews_round *round)
@@ -41,12 +52,13 @@ const char *ews_render_round_state(const struct ews_round *round)
 	return ews_oid_is_none(&round->tip) ? "gone" : "ended";
 }
 
-int ews_render_round(cJSON *object, struct ews_repo *repo, const struct ews_round *round, bool with_agent)
+void ews_render_round(cJSON *object, struct ews_strv *damaged, struct ews_repo *repo, const struct ews_round *round,
+		      bool with_agent)
 {
 	EWS_CLEANUP(free) char *name = ews_strfmt("ews/%s", round->id);
 	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
+	EWS_CLEANUP(json) cJSON *changes = cJSON_CreateObject();
 	char hex[EWS_OID_HEX_MAX];
-	int rc;
 
 	ews_render_string(object, "round", name);
 	ews_render_string(object, "state", ews_render_round_state(round));
@@ -59,10 +71,13 @@ int ews_render_round(cJSON *object, struct ews_repo *repo, const struct ews_roun
 	ews_render_string(object, "commit", ews_oid_is_none(&round->tip) ? NULL : ews_oid_hex(hex, &round->tip));
 	ews_render_string(object, "branch", round->is_branched ? round->branch : NULL);
 	ews_render_time(object, "created_at", round->created_s);
-	rc = ews_round_compare(&diff, repo, round);
-	return rc < 0 ? rc
-		      : ews_render_changes(cJSON_AddObjectToObject(object, "changes"), repo, &diff,
-					   EWS_CHANGES_SUMMARY);
+	if (ews_round_compare(&diff, repo, round) == 0 &&
+	    ews_render_changes(changes, repo, &diff, EWS_CHANGES_SUMMARY) == 0) {
+		cJSON_AddItemToObject(object, "changes", ews_steal(&changes));
+		return;
+	}
+	(void)cJSON_AddNullToObject(object, "changes");
+	add_damaged(damaged, round);
 }
 
 /* What shows a round's work, where the agent is. */
@@ -73,47 +88,36 @@ static char *command_of(const struct ews_round *round, const struct ews_render_t
 	return ews_strfmt("git diff %s ews/%s", round->base, round->id);
 }
 
-int ews_render_peers(struct ews_buf *out, struct ews_repo *repo, const struct ews_render_team *team,
-		     const char *indent)
+void ews_render_peers(struct ews_buf *out, struct ews_repo *repo, const struct ews_render_team *team,
+		      const char *indent)
 {
 	for (size_t i = 0; i < team->n; i++) {
 		const struct ews_round *round = team->peers[i];
 		EWS_CLEANUP(free) char *command = command_of(round, team);
-		int rc;
 
 		ews_buf_addf(out, "%s%s: ews/%s  ", indent, *round->label ? round->label : round->alias, round->id);
-		rc = ews_render_round_summary(out, repo, round);
-		if (rc < 0)
-			return rc;
+		ews_render_round_summary(out, team->damaged, repo, round);
 		ews_buf_addf(out, "%s\n    %s\n", round->is_open ? "  (at work)" : "", command);
 	}
-	return 0;
 }
 
-int ews_render_peers_json(cJSON *array, struct ews_repo *repo, const struct ews_render_team *team)
+void ews_render_peers_json(cJSON *array, struct ews_repo *repo, const struct ews_render_team *team)
 {
 	for (size_t i = 0; i < team->n; i++) {
 		EWS_CLEANUP(free) char *command = command_of(team->peers[i], team);
 		EWS_CLEANUP(buf) struct ews_buf summary = EWS_BUF_INIT;
 		cJSON *object = cJSON_CreateObject();
-		int rc;
 
 		cJSON_AddItemToArray(array, object);
-		rc = ews_render_round(object, repo, team->peers[i], false);
-		if (rc == 0)
-			rc = ews_render_round_summary(&summary, repo, team->peers[i]);
-		if (rc < 0)
-			return rc;
+		ews_render_round(object, team->damaged, repo, team->peers[i], false);
+		ews_render_round_summary(&summary, team->damaged, repo, team->peers[i]);
 		ews_json_add_text(object, "summary", summary.ptr, summary.len);
 		ews_render_string(object, "command", command);
 	}
-	return 0;
 }
 
-int ews_render_prompt(struct ews_buf *out, struct ews_repo *repo, const struct ews_render_team *team)
+void ews_render_prompt(struct ews_buf *out, struct ews_repo *repo, const struct ews_render_team *team)
 {
-	int rc;
-
 	ews_buf_adds(out, "## Workspace\n");
 	if (team->own && team->own->is_open)
 		ews_buf_addf(out,
@@ -124,17 +128,14 @@ int ews_render_prompt(struct ews_buf *out, struct ews_repo *repo, const struct e
 		ews_buf_addf(out, "\nYour last work is on `ews/%s`.\n", team->own->id);
 	if (team->n) {
 		ews_buf_adds(out, "\nOthers' work, and what shows it:\n");
-		rc = ews_render_peers(out, repo, team, "- ");
-		if (rc < 0)
-			return rc;
+		ews_render_peers(out, repo, team, "- ");
 	}
 	ews_buf_adds(out, "\nScratch: `" EWS_SCRATCH "/` is for experiments and notes, `" EWS_SCRATCH
 			  "/verification/` for scripts that check your work. "
 			  "It is in no diff and no commit, and is archived when the round ends.\n");
 	if (!team->archives->n)
-		return 0;
+		return;
 	ews_buf_adds(out, "Look at the scratch of earlier rounds in:\n");
 	for (size_t i = 0; i < team->archives->n; i++)
 		ews_buf_addf(out, "- %s\n", team->archives->items[i]);
-	return 0;
 }
