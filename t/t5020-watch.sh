@@ -131,6 +131,12 @@ test_expect_success 'P8: what a snapshot left out is named in JSON, too' '
 	grep -m 1 "ews.snapshot/1" outside.out >one && test_json one ".skipped[0].path" sock && test_json one ".skipped[0].reason" socket && git -C out-of ews snapshot create --json >whole && test_json whole ".skipped[0].path" sock
 '
 
+test_expect_success 'P8: why a snapshot could not be taken is said, as text and as JSON, and with --once at the end' '
+	test_repo full && git -C full config ews.maxFile 1000 && head -c 3000 /dev/zero >full/big && watch over full --snapshot && echo 1 >>full/run.sh && test_wait_for 10 grep -q "^warning: no snapshot" over.err && ends $pid INT && test_grep "^warning: no snapshot: .big. has 3000 bytes, more than ews.maxFile" over.err &&
+	{ git-ews watch --debounce 0.1 --snapshot --json full >full.out 2>full.err 3>&- 4>&- 5>&- & } && pids="$pids $!" && refused() { echo 2 >>full/run.sh && sleep 0.2 && grep "ews.error/1" full.out >one; } && test_wait_for 20 refused && ends $! INT && head -n 1 one >first && json first .error.message >message && test_grep "^.big. has 3000 bytes" message && json first .error.hint >hint && test_grep "partial" hint &&
+	watch once full --once --snapshot && echo 3 >>full/run.sh && test_expect_code 1 wait $pid && test_grep "^error: .big. has 3000 bytes" once.err && test_grep "^hint: .*partial" once.err
+'
+
 test_expect_success 'P4: --snapshot keeps a state each time things settle, of the session or of the project' '
 	start_ws v s && watch snap "${ws:?}/a" --snapshot && echo 3 >>"${ws:?}/a/x.c" && test_wait_for 10 grep -q SNAPSHOT snap.out && echo 4 >>"${ws:?}/a/x.c" && test_wait_for 10 has_lines snap.out 4 && ends $pid INT &&
 	sed -n "s/^SNAPSHOT //p" snap.out >ids && test_line_count = 2 ids && git -C v ews snapshot list s --json >list && test_json_count list .snapshots 3 &&

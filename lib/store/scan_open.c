@@ -95,6 +95,9 @@ static int cmp_opened(const void *a, const void *b)
 
 void ews_scan_close_dirs(struct ews_strv *opened, int root_fd, bool into_mounts)
 {
+	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
+
+	ews_error_save(&why);
 	/* Deepest first: a closed parent would keep us from its children. */
 	if (opened->n)
 		qsort(opened->items, opened->n, sizeof(*opened->items), cmp_opened);
@@ -103,8 +106,9 @@ void ews_scan_close_dirs(struct ews_strv *opened, int root_fd, bool into_mounts)
 		mode_t mode = (mode_t)strtoul(opened->items[i], &path, 8);
 		EWS_CLEANUP(fd) int fd = ews_dir_open_within(root_fd, path + 1, DIR_FLAGS, into_mounts);
 
-		if (fd < 0 || fchmod(fd, mode) < 0)
-			ews_error_clear(); /* it is gone: nothing to close */
+		if (fd >= 0)
+			(void)fchmod(fd, mode); /* where it is gone there is nothing to close */
 	}
 	ews_strv_clear(opened);
+	(void)ews_error_restore(&why);
 }

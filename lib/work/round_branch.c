@@ -74,6 +74,7 @@ static int choose(struct ews_round *round, struct ews_repo *repo)
 
 int ews_round_branch_make(struct ews_round *round, struct ews_session *session)
 {
+	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
 	EWS_CLEANUP(free) char *ref = NULL;
 	int rc;
 
@@ -92,9 +93,11 @@ int ews_round_branch_make(struct ews_round *round, struct ews_session *session)
 		return ews_error_wrap("cannot make the branch '%s'", round->branch);
 	round->is_branched = true;
 	rc = ews_round_write(session->repo, round);
-	if (rc < 0)
-		(void)ews_odb_ref_swap(session->repo->odb, ref, &round->tip, NULL); /* nobody knows of it yet */
-	return rc;
+	if (rc == 0)
+		return 0;
+	ews_error_save(&why);
+	(void)ews_odb_ref_swap(session->repo->odb, ref, &round->tip, NULL); /* nobody knows of it yet */
+	return ews_error_restore(&why);
 }
 
 int ews_round_branch_take_back(const struct ews_round *round, struct ews_repo *repo)

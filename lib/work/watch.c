@@ -472,10 +472,13 @@ const struct ews_watch_change *ews_watch_history(const struct ews_watch *watch, 
 
 void ews_watch_forgive(struct ews_watch *watch)
 {
+	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
+
+	ews_error_save(&why);
 	if (ews_notify_tree_read(watch->tree) > 0)
 		note_activity(watch);
-	ews_error_clear();
 	ews_notify_tree_forgive(watch->tree);
+	(void)ews_error_restore(&why);
 }
 
 struct ews_watch_extent ews_watch_extent(const struct ews_watch *watch)

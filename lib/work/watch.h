@@ -75,7 +75,7 @@ const struct ews_watch_change *ews_watch_history(const struct ews_watch *watch, 
 
 /*
  * A snapshot was taken, which opens up files of a workspace that can't be read, and closes them again: that was
- * nobody's change.
+ * nobody's change. Where it could not be, that error stays set.
  */
 void ews_watch_forgive(struct ews_watch *watch);
 

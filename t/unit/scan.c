@@ -23,6 +23,7 @@
 #include "base/path.h"
 #include "fixture.h"
 #include "store/cache.h"
+#include "store/scan_open.h"
 
 #define NOBODY 65534
 #define ALL_KINDS \
@@ -787,4 +788,16 @@ Test(scan, skips_cover_what_is_below_them)
 	for (int reason = EWS_SKIP_IGNORED; reason <= EWS_SKIP_CHANGING; reason++)
 		cr_assert_eq((int)ews_skip_from_word(ews_skip_word(reason)), reason);
 	cr_assert_eq(ews_skip_from_word("none"), 0);
+}
+
+Test(scan, what_failed_is_known_after_directories_were_closed)
+{
+	EWS_CLEANUP(strv) struct ews_strv opened = EWS_STRV_INIT;
+
+	ews_strv_add(&opened, "755 gone");
+	ews_error(EWS_EDAMAGED, "the reason");
+	ews_scan_close_dirs(&opened, AT_FDCWD, false);
+	cr_assert_eq(opened.n, 0);
+	cr_assert_eq(ews_error_code(), EWS_EDAMAGED);
+	cr_assert_str_eq(ews_error_message(), "the reason");
 }
