@@ -317,6 +317,15 @@ test_expect_success 'P8: nested repositories are left as they are, and named' '
 	id=$(git -C p ews snapshot create nest) && echo more >>"${ws:?}/sub/s" && git -C p ews apply "$id.." 2>err && test_grep "left out: sub" err
 '
 
+test_expect_success 'P1: nothing is written into a repository in the project, whether the project was looked at before or not' '
+	for how in cold warm; do
+		test_repo $how && git init -q ${how:?}/sub && echo y >${how:?}/sub/y && git -C ${how:?}/sub add y && git -C ${how:?}/sub commit -qm y && ls -A ${how:?}/sub >before && { test $how = cold || { sleep 0.1 && start_ws $how s && git -C $how ews status >out; } } &&
+		printf "%s\n" "diff --git a/sub/new b/sub/new" "new file mode 100644" "--- /dev/null" "+++ b/sub/new" "@@ -0,0 +1 @@" +new >new.diff && test_expect_code 1 git -C $how ews apply ../new.diff 2>err && test_grep "conflict: sub/new (it is a repository of its own)" err &&
+		test_expect_code 1 git -C $how ews apply --force ../new.diff 2>err && ls -A ${how:?}/sub >after && test_cmp before after || return 1
+	done && test_repo turned && mkdir turned/sub && echo x >turned/sub/x && start_ws turned l && echo new >"${ws:?}/sub/new" && git init -q turned/sub && git -C turned/sub add x && git -C turned/sub commit -qm x && ls -A turned/sub >before &&
+	test_expect_code 1 git -C turned ews apply l 2>err && test_grep "conflict: sub/new (it is a repository of its own)" err && ls -A turned/sub >after && test_cmp before after
+'
+
 test_expect_success 'the work of an ended session still comes home; a session in place has none' '
 	git -C p ews end work && git -C p ews apply work -- crlf binary && test_path_is_file p/binary && git -C p ews undo && git -C p ews undo work &&
 	test_expect_code 128 git -C p ews apply never 2>err && test_grep never err && test_expect_code 129 git -C p ews apply --3way --force work

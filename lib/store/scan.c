@@ -274,7 +274,7 @@ static int read_node(size_t i, unsigned thread, void *payload)
 	node->is_repository = has_git && !is_hollow;
 	/* One without a file would be no repository any more when it is looked for again. */
 	if (node->is_repository && !(opts->into_repositories && n > 1) && !is_tracked_below(opts, node->path)) {
-		if (!is_in_base_below(opts, node->path))
+		if (opts->keeps_out || !is_in_base_below(opts, node->path))
 			return 0;
 		worker->leans_on_known = true;
 	}

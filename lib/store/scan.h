@@ -27,6 +27,7 @@ struct ews_scan_opts {
 	bool with_ignored; /* ignored paths are entries like all others */
 	bool is_plain; /* the root is no git work tree: a ".git" in it is a nested repository's like any other */
 	bool into_repositories; /* nested repositories are walked as well, but not what their ".git" holds */
+	bool keeps_out; /* of nested repositories, even where `known` has paths in them; those that git tracks are none of theirs */
 	bool with_repositories; /* a nested repository whose ".git" is a directory is a directory like all others */
 	bool into_mounts; /* what is mounted in the tree is of it; else it is left out by name: not ours to change */
 	/* What is looked at even where a rule ignores it; either may be NULL. */

@@ -254,6 +254,7 @@ static int read_project(struct plan *plan)
 	struct ews_diff_side *side = &plan->out->diff.from;
 	const struct ews_content_opts opts = { .partial = true,
 					       .known = &plan->known,
+					       .keeps_out_of_repositories = true,
 					       .progress = plan->opts->progress,
 					       .payload = plan->opts->payload };
 	int rc = ews_content_now(&side->content, plan->repo, NULL, plan->batch, &opts);

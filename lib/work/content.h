@@ -47,6 +47,7 @@ struct ews_content {
 struct ews_content_opts {
 	bool with_ignored;
 	bool into_repositories; /* what nested repositories hold is content, too, but not their git directories */
+	bool keeps_out_of_repositories; /* what they hold is none, even where `known` has it */
 	bool partial; /* what is over a limit is left out instead of an error */
 	const char *const *only; /* NULL: all */
 	const struct ews_content *known; /* the base: its paths are looked at even when ignored; its hash tells it from others */

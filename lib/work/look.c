@@ -252,6 +252,7 @@ static int walk(struct ews_content *content, const struct ews_cache *cache, cons
 					   .ignore = ignore,
 					   .with_ignored = is_with_ignored(look),
 					   .into_repositories = opts->into_repositories,
+					   .keeps_out = opts->keeps_out_of_repositories,
 					   .known = known,
 					   .index = &index,
 					   .own = (const char *const *)look->own.items,

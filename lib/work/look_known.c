@@ -71,8 +71,9 @@ static bool finds_no_more(const struct ews_entries *list, const struct ews_look 
 		const struct ews_entry *found = ews_entries_find_next(list, entry->path, &at);
 		struct stat st;
 
-		if (found && (entry->type != EWS_ENTRY_GITLINK ||
-			      (found->type == EWS_ENTRY_GITLINK && ews_oid_equal(&found->oid, &entry->oid))))
+		/* What is known below a repository the walk may look for in it. */
+		if (found && ((entry->type != EWS_ENTRY_GITLINK && found->type != EWS_ENTRY_GITLINK) ||
+			      (found->type == entry->type && ews_oid_equal(&found->oid, &entry->oid))))
 			continue;
 		if (found || fstatat(look->root, entry->path, &st, AT_SYMLINK_NOFOLLOW) == 0 ||
 		    !ews_errno_is_absent(errno))
