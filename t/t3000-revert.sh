@@ -716,6 +716,19 @@ test_expect_success STRACE 'P4: a lock that git has for a moment is nobody'"'"'s
 	git -C polled ews start --method in-place here && ws=$PWD/polled && lock=${ws:?}/.git && work && { held "$lock" && git -C polled ews revert here >out 2>err; } && is_back && git -C polled ews end here
 '
 
+# sleeps <git directory> <name>: how often a revert of old waits while that lock, which is an hour old, is there.
+sleeps() {
+	echo work >>"${ws:?}/src/main.c" && touch -d "1 hour ago" "${1:?}/$2" && test_strace log -e trace=clock_nanosleep "$EWS_BIN/git-ews" -C passing revert old >out 2>err
+	rm -f "${1:?}/$2" && grep -c "clock_nanosleep(" log
+}
+
+test_expect_success STRACE 'a lock that went while it was waited for is not named by undo; one that has been there for long is not waited for' '
+	test_repo passing && start_ws passing old && lock=$(git -C "${ws:?}" rev-parse --absolute-git-dir) && echo new >"${ws:?}/zz-new" && : >"${lock:?}/index.lock" && stopped_at zz-new "rm \"\${lock:?}/index.lock\"" -C passing revert old && test_grep "Status: Verified" out && git -C passing ews undo old 2>err && test_grep ! "index.lock" err && git -C passing ews revert old &&
+	for name in index.lock HEAD.lock; do
+		{ n=$(sleeps "$lock" $name) || test "$n" = 0; } && test "$n" -lt 4 && test_grep "Status: Verified" out || return 1
+	done
+'
+
 # unread_since <n>: a revert of agent, stopped as above, to whom the n-th open of a git directory fails; meanwhile somebody stages "his".
 unread_since() {
 	rm -f stopped.log ended

@@ -407,7 +407,7 @@ bool ews_gitstate_outwait_lock(int git_fd, const char *name)
 	bool is_there;
 
 	while ((is_there = faccessat(git_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) &&
-	       ews_clock_monotonic_ms() < deadline)
+	       ews_clock_monotonic_ms() < deadline && !ews_index_lock_is_old(git_fd, name))
 		ews_clock_sleep_ms(5);
 	return !is_there;
 }

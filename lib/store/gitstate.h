@@ -108,8 +108,8 @@ bool ews_gitstate_is_under_way(const char *name);
 /* Of a lock alone? */
 bool ews_gitstate_is_lock(const char *name);
 /*
- * Wait a moment for git's lock `name` to go: "git status" takes that of the index to refresh it. False: it stays, and somebody is at
- * work, or was killed.
+ * Wait a moment for git's lock `name` to go: "git status" takes that of the index to refresh it. False: it stays, as one that has
+ * been there for long, and somebody is at work, or was killed.
  */
 bool ews_gitstate_outwait_lock(int git_fd, const char *name);
 /* Why it was not carried, in words. */

@@ -19,6 +19,15 @@
 #include "base/sync.h"
 #include "store/odb_ops.h"
 
+#define OLD_S 10 /* git has one for longer while an editor is open, or it died */
+
+bool ews_index_lock_is_old(int git_fd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(git_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && ews_clock_now() - st.st_mtime > OLD_S;
+}
+
 /* Its second name goes, and it is not held any more. */
 static void drop_own(struct ews_index_lock *lock)
 {
@@ -63,7 +72,7 @@ int ews_index_lock_take(struct ews_index_lock *out, int git_fd)
 	for (unsigned wait_ms = 2; take_once(&lock) < 0; wait_ms = wait_ms < 50 ? 2 * wait_ms : wait_ms) {
 		if (errno != EEXIST)
 			rc = ews_error_os("cannot make '" EWS_INDEX_LOCK "'");
-		else if (ews_clock_monotonic_ms() >= deadline)
+		else if (ews_clock_monotonic_ms() >= deadline || ews_index_lock_is_old(git_fd, EWS_INDEX_LOCK))
 			rc = ews_error(EWS_EBUSY, "'" EWS_INDEX_LOCK "' exists");
 		if (rc < 0) {
 			drop_own(&lock);

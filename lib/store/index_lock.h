@@ -36,7 +36,13 @@ struct ews_index_lock {
 
 #define EWS_INDEX_LOCK_INIT { -1, -1, { 0, { 0, 0 } } }
 
-/* Lock the index in `git_fd`, waiting for who holds it as for the lock of a ref. Fails with EWS_EBUSY when it is still held then. */
+/* Has a lock of git's in `git_fd` been there for so long that it is not waited for? Whoever made it has died, or is not soon done. */
+bool ews_index_lock_is_old(int git_fd, const char *name);
+
+/*
+ * Lock the index in `git_fd`, waiting for who holds it as for the lock of a ref, unless he has had it for long. Fails with EWS_EBUSY
+ * when it is still held then.
+ */
 int ews_index_lock_take(struct ews_index_lock *out, int git_fd);
 
 /* Remove one of ours in `git_fd` whose holder has died. */

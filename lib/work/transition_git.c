@@ -217,8 +217,10 @@ int ews_transition_plan_left(struct ews_transition_result *out, struct ews_trans
 		if (stays(work, was, is)) {
 			ews_gitstate_set_left(target, is->name, is->data.ptr, is->data.len);
 		} else if (!ews_strv_has(&away, was->name)) {
-			ews_strv_addf(&out->not_covered, "%s\tof git, %s then: no snapshot holds it", was->name,
-				      ews_gitstate_why_left(was));
+			/* A lock is nobody's work, and never comes back. */
+			if (!ews_gitstate_is_lock(was->name))
+				ews_strv_addf(&out->not_covered, "%s\tof git, %s then: no snapshot holds it",
+					      was->name, ews_gitstate_why_left(was));
 			ews_gitstate_drop_left(target, was->name);
 			continue;
 		}
