@@ -237,6 +237,13 @@ test_expect_success 'P4: a dropped snapshot comes back, also after gc' '
 	git -C p ews undo && git -C p ews snapshot verify $snap
 '
 
+test_expect_success 'in a workspace an older step of the project is refused with the list that shows the next one' '
+	test_repo older && start_ws older o && for n in 1 2; do
+		echo $n >"${ws:?}/new$n" && git -C older ews apply o || return 1
+	done && first=$(git -C older ews undo --list --json | sed "s/.*\"\(op-[0-9a-f-]*\)\".*/\1/") && test_expect_code 128 git -C "$ws" ews undo "$first" 2>err && test_grep "is not the next to undo of the project" err && list=$(sed -n "s/^hint: that is .*; .\(git ews.* --list\). shows the steps$/\1/p" err) && next=$(sed -n "s/^hint: that is .\(op-[0-9a-f-]*\).;.*/\1/p" err) &&
+	(cd "${ws:?}" && eval "$list --json") >json && test_grep "$next" json
+'
+
 test_expect_success 'a snapshot that is named twice, or by two words, is dropped once' '
 	new_session twice && snap=$(git -C p ews snapshot create twice) && git -C p ews snapshot drop -n $snap "${snap%?}" >out && echo $snap >want && test_cmp want out && git -C p ews snapshot drop $snap "${snap%?}" $snap >out 2>err && test_cmp want out &&
 	test_grep "brings it back" err && git -C p ews undo --list --json >out && test_json_count out ".steps" "$(ls "$HOME"/.superqode/working/p/undo | wc -l)" && git -C p ews undo && git -C p ews snapshot verify $snap

@@ -584,15 +584,17 @@ static int find_owner(const char **owner, const struct ews_steps *steps, struct 
 	return EWS_ENOTFOUND;
 }
 
-static int refuse_other(const struct ews_step *next, const struct ews_undo_opts *opts)
+static int refuse_other(const struct ews_step *next, const struct ews_repo *repo, const struct ews_undo_opts *opts)
 {
 	const char *verb = opts->redo ? "redo" : "undo";
+	EWS_CLEANUP(free) char *undo = NULL;
 
 	if (!opts->step || !strcmp(next->id, opts->step))
 		return 0;
 	ews_error(EWS_ENOTFOUND, "step '%s' is not the next to %s of %s", opts->step, verb,
 		  *next->session ? next->session : "the project");
-	ews_error_hint("that is '%s'; 'git ews undo --list' shows the steps", next->id);
+	undo = ews_undo_words(repo, NULL);
+	ews_error_hint("that is '%s'; '%s --list' shows the steps", next->id, undo);
 	return EWS_ENOTFOUND;
 }
 
@@ -619,7 +621,7 @@ int ews_undo(struct ews_undo_result *out, struct ews_repo *repo, const char *ses
 		return rc;
 	if (!step)
 		return fail_nothing(&steps, repo, session, opts->redo);
-	rc = refuse_other(step, opts);
+	rc = refuse_other(step, repo, opts);
 	if (rc < 0)
 		return rc;
 	step->undo_sequence = opts->redo ? 0 : last_undo(&steps) + 1;
