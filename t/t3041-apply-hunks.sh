@@ -51,6 +51,12 @@ if command -v script >/dev/null 2>&1; then
 	test_set_prereq SCRIPT
 fi
 
+test_expect_success 'from git'\''s own directory, where hooks run, they are seen from the top' '
+	test_repo hooked && start_ws hooked s && echo work >>"${ws:?}/src/main.c" && for dir in hooked/.git hooked/.git/hooks; do
+		git -C "$dir" ews diff --name-only s -- . >out && echo src/main.c | test_cmp - out && git -C "$dir" ews apply --check s -- src/main.c >out && test_grep main.c out || return 1
+	done && git -C hooked/.git ews revert s -- src/main.c && git -C hooked ews diff --exit-code s
+'
+
 test_expect_success 'paths are seen from the same place, whether one stands in the workspace or in the project' '
 	test_repo twin && mkdir twin/sub && echo old | tee twin/f >twin/sub/f && git -C twin add . && git -C twin commit -qm sub && start_ws twin --in .superqode/ws t && echo sub >"${ws:?}/sub/f" && echo top >"${ws:?}/f" &&
 	for dir in "${ws:?}/sub" twin/sub; do

@@ -381,11 +381,23 @@ static char *find_top(const struct ews_cmd_ctx *ctx)
 	return top;
 }
 
+/* Git's own directory, where hooks run, is in no twin, though it may lie below the project's top. */
+static bool is_in_git_dir(const struct ews_cmd_ctx *ctx)
+{
+	const struct ews_repo *repo = ctx->repo;
+
+	return repo && !repo->is_plain && !repo->is_bare &&
+	       (ews_path_is_inside(ctx->cwd, repo->git_dir) || ews_path_is_inside(ctx->cwd, repo->common_dir));
+}
+
 /* Where relative paths are seen from below `root`: workspaces and project are twins, so it is the same place in each. */
 static char *find_place(const struct ews_cmd_ctx *ctx, const char *root)
 {
-	EWS_CLEANUP(free) char *top = find_top(ctx);
+	EWS_CLEANUP(free) char *top = NULL;
 
+	if (is_in_git_dir(ctx))
+		return ews_strdup(root);
+	top = find_top(ctx);
 	if (top && ews_path_is_inside(ctx->cwd, top))
 		return ews_path_join(root, ctx->cwd + strlen(top));
 	return ews_strdup(ews_path_is_inside(ctx->cwd, root) ? ctx->cwd : root);
