@@ -671,7 +671,7 @@ test_expect_success STRACE 'P4: nobody stages anything between the last look at 
 '
 
 test_expect_success 'P4: a lock that was put away and comes back is not removed with ours, nor is what others put in its place' '
-	test_repo putaway && start_ws putaway agent && lock=$(git -C "${ws:?}" rev-parse --absolute-git-dir) && echo x >"$ws/run.sh" && echo his >"${lock:?}/index.lock" && git -C putaway ews revert agent && test_path_is_missing "$lock/index.lock" && git -C putaway ews undo agent && test "$(cat "$lock/index.lock")" = his && rm "$lock/index.lock" &&
+	test_repo putaway && start_ws putaway agent && lock=$(git -C "${ws:?}" rev-parse --absolute-git-dir) && echo x >"${ws:?}/run.sh" && echo his >"${lock:?}/index.lock" && git -C putaway ews revert agent && test_path_is_missing "${lock:?}/index.lock" && git -C putaway ews undo agent && test "$(cat "${lock:?}/index.lock")" = his && rm "${lock:?}/index.lock" &&
 	test_strace log -P index.lock -e trace=unlinkat git-ews -C putaway revert agent && grep -c "unlinkat(.*\"index.lock\"" log >n && test "$(cat n)" = 1 && git -C putaway ews end agent
 '
 
@@ -683,8 +683,8 @@ stands() {
 
 test_expect_success 'P4: a lock of ours whose holder was killed is taken away whatever git stands there, and no undo brings it back' '
 	test_repo stood && for method in in-place worktree snapshot; do
-		start_ws stood agent --method $method && test "$method" != in-place || ws=$PWD/stood && lock=$(git -C "${ws:?}" rev-parse --absolute-git-dir) && echo x >>"$ws/run.sh" && git -C "$ws" add run.sh && stands "$ws" && for at in 1 2 3 4 5 6 7 8 9 10 11 12; do
-			echo "staged $at" >>"$ws/src/main.c" && git -C "$ws" add src/main.c && code=0 && { "$EWS_BUILD/t/killat" -w 60 -c "index.lock" $at git-ews -C stood revert agent >out 2>err || code=$?; } && { test $code != 199 || break; } && test $code = 137 &&
+		start_ws stood agent --method $method && test "$method" != in-place || ws=$PWD/stood && lock=$(git -C "${ws:?}" rev-parse --absolute-git-dir) && echo x >>"${ws:?}/run.sh" && git -C "$ws" add run.sh && stands "$ws" && for at in 1 2 3 4 5 6 7 8 9 10 11 12; do
+			echo "staged $at" >>"${ws:?}/src/main.c" && git -C "$ws" add src/main.c && code=0 && { "$EWS_BUILD/t/killat" -w 60 -c "index.lock" $at git-ews -C stood revert agent >out 2>err || code=$?; } && { test $code != 199 || break; } && test $code = 137 &&
 				git -C stood ews recover --all && ls "${lock:?}" >has && test_grep ! "index.lock" has && { git -C stood ews undo agent || :; } && ls "$lock" >has && test_grep ! "index.lock" has && git -C "$ws" add . && git -C stood ews revert agent >out && test_grep "Status: Verified" out || return 1
 		done && test $code = 199 && test $at -gt 2 && kill $git_pid && git -C stood ews end agent || return 1
 	done

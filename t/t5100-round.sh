@@ -238,11 +238,11 @@ test_expect_success 'apply takes the name of a round, one that goes on as well, 
 '
 
 test_expect_success 'P8: what is over a limit keeps the project from no round: --partial leaves it out, and names it' '
-	test_repo large && git -C large config ews.maxFile 1000000 && head -c 1000001 /dev/zero >large/big && test_expect_code 1 git -C large ews round start --agent a 2>err && test_grep "^hint: --partial leaves it out" err && test_expect_code 129 git -C large ews round start -h >usage && test_grep "\[--partial\]" usage &&
+	test_repo overlarge && git -C overlarge config ews.maxFile 1000000 && head -c 1000001 /dev/zero >overlarge/big && test_expect_code 1 git -C overlarge ews round start --agent a 2>err && test_grep "^hint: --partial leaves it out" err && test_expect_code 129 git -C overlarge ews round start -h >usage && test_grep "\[--partial\]" usage &&
 	for mode in worktree isolated legacy; do
-		git -C large ews round start --agent a --mode $mode --partial --json >json && test_json json ".skipped[0].path" big && test_json json ".skipped[0].reason" too-large && round=$(json json .round) && ws=$(json json .path) && echo $mode >"${ws:?}/work" && git -C large ews round end --agent a >out && test "$(git -C large show "$round:work")" = $mode && test_must_fail git -C large cat-file -e "$round:big" &&
-		git -C large ews round start --agent a --mode $mode --partial >out 2>err && test_grep "left out: big (too-large)" err && git -C large ews round end --agent a >out || return 1
-	done && test_path_is_file large/big
+		git -C overlarge ews round start --agent a --mode $mode --partial --json >json && test_json json ".skipped[0].path" big && test_json json ".skipped[0].reason" too-large && round=$(json json .round) && ws=$(json json .path) && echo $mode >"${ws:?}/work" && git -C overlarge ews round end --agent a >out && test "$(git -C overlarge show "$round:work")" = $mode && test_must_fail git -C overlarge cat-file -e "$round:big" &&
+		git -C overlarge ews round start --agent a --mode $mode --partial >out 2>err && test_grep "left out: big (too-large)" err && git -C overlarge ews round end --agent a >out || return 1
+	done && test_path_is_file overlarge/big
 '
 
 test_expect_success 'plain directories have rounds through their store' '
@@ -313,9 +313,10 @@ test_expect_success STRACE 'P4: the record of a round whose ref can not be read 
 test_expect_success 'P8: who stands in a round that can not be looked for just now is told nothing of another team' '
 	test_repo red && git -C red ews round start --team red --agent x >path 2>err && take_ws path && git -C red ews round start --agent y && for verb in list prompt scratch; do
 		git -C "$ws" ews round $verb >want && look=0 && while test_more_looks; do
-			test_look EIO "/(rounds|sessions)(/.*)?$" -C "$ws" round $verb >out 2>err && if test $code = 0; then test_cmp want out; fi || return 1
+			test_look EIO "/(rounds|sessions)(/.*)?$" -C "$ws" round $verb >out 2>err && { test $code != 0 || test_grep "damaged: .*Input/output error" out || test_cmp want out; } || return 1
 		done && test $look -gt 4 || return 1
 	done
+'
 
 # loses <repository> <object>: it is not there for a while; regains puts it back
 loses() {
