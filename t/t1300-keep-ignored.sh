@@ -269,16 +269,16 @@ test_expect_success STRACE 'P1, P8: whenever start fails to open the project, it
 
 # The rules are in a file that the config names, and the config can't be read from its n-th opening on.
 test_expect_success STRACE 'P8: where the config does not say just now which rules there are, what is ignored is no part of a base' '
-	test_repo named && echo secret >named-rules && echo k >named/secret && git -C named config core.excludesFile "$PWD/named-rules" && n=1 && while :; do
-		if test_strace log -P "$PWD/named/.git/config" -e trace=openat -e inject=openat:error=EIO:when=$n+ git-ews -C named start --method snapshot s$n >out 2>err; then git -C named ls-tree -r refs/ews/sessions/s$n >got && test_grep ! secret got || return 1; fi
+	test_repo ruled && echo secret >ruled-rules && echo k >ruled/secret && git -C ruled config core.excludesFile "$PWD/ruled-rules" && n=1 && while :; do
+		if test_strace log -P "$PWD/ruled/.git/config" -e trace=openat -e inject=openat:error=EIO:when=$n+ git-ews -C ruled start --method snapshot s$n >out 2>err; then git -C ruled ls-tree -r refs/ews/sessions/s$n >got && test_grep ! secret got || return 1; fi
 		grep -q INJECTED log || break
 		n=$((n + 1))
 	done && test $n -gt 4
 '
 
 test_expect_success 'P8: a session in place begins with the rules that hold then, or not at all' '
-	test_repo begun && git -C begun config core.excludesFile "$PWD/named-rules" && look=0 && while test_more_looks; do
-		test_look EIO "/named-rules$" -C begun start --method in-place t$look >out 2>err && if test $code = 0 || test $code = 199; then test_path_is_file "${HOME:?}/.superqode/working/begun/sessions/t${look:?}/ignore.user" && git -C begun ews end t$look; fi || return 1
+	test_repo begun && git -C begun config core.excludesFile "$PWD/ruled-rules" && look=0 && while test_more_looks; do
+		test_look EIO "/ruled-rules$" -C begun start --method in-place t$look >out 2>err && if test $code = 0 || test $code = 199; then test_path_is_file "${HOME:?}/.superqode/working/begun/sessions/t${look:?}/ignore.user" && git -C begun ews end t$look; fi || return 1
 	done && test $look -gt 2
 '
 
