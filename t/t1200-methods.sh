@@ -646,6 +646,11 @@ test_expect_success 'in place: --no-revert keeps the changes; git at work is wai
 	test_path_is_file keep/two && rm keep/.git/index.lock && git -C keep ews end k && test_path_is_missing keep/two && test_path_is_file keep/one
 '
 
+test_expect_success 'P4: so it does when it is done again: an end with --no-revert, and that of a round in the project' '
+	test_repo again && git -C again ews start --method in-place k && echo 1 >again/one && git -C again ews end --no-revert k && git -C again ews undo k && echo 2 >again/two && git -C again ews undo --redo k && test_path_is_file again/one && test_path_is_file again/two && rm again/one again/two &&
+	git -C again ews round start --agent l --mode legacy && echo 1 >again/one && git -C again ews round end --agent l && git -C again ews undo && git -C again ews undo --redo && test_path_is_file again/one && git -C again ews list >out && test_must_be_empty out
+'
+
 test_expect_success 'P8: in place: that an end takes two undos is said by both, and only where it does' '
 	test_repo twice && git -C twice ews start --method in-place i && echo w >twice/f && git -C twice ews end i >out 2>err && test_path_is_missing twice/f &&
 	test_grep "^note: .git ews undo i. opens it again, once more brings back what was in the project$" err &&

@@ -240,6 +240,7 @@ static const struct member {
 	{ .kind = REDO },
 	{ "emptied", TRUTH, offsetof(struct ews_step, is_emptied), true, false },
 	{ "incomplete", TRUTH, offsetof(struct ews_step, is_incomplete), true, true },
+	{ "leaves_project", TRUTH, offsetof(struct ews_step, leaves_project), true, true },
 	{ "owners", TRUTH, offsetof(struct ews_step, with_owners), true, false },
 	{ "exact", TRUTH, offsetof(struct ews_step, is_exact), true, false },
 	{ "index", TRUTH, offsetof(struct ews_step, with_index), true, false },

@@ -203,7 +203,8 @@ static int plan_base(struct ews_step *step, struct ews_session *session)
 	return rc;
 }
 
-static int plan(struct ews_step *step, struct ews_session *session, const struct ews_end_result *result)
+static int plan(struct ews_step *step, struct ews_session *session, const struct ews_end_result *result,
+		bool no_revert)
 {
 	struct ews_repo *repo = session->repo;
 	int rc = ews_step_init(step, repo->dir_fd, "end", session->state.id);
@@ -216,6 +217,7 @@ static int plan(struct ews_step *step, struct ews_session *session, const struct
 	free(step->before);
 	step->before = ews_strdup(result->kept_snapshot ? result->kept_snapshot : "");
 	step->is_emptied = result->is_gone;
+	step->leaves_project = no_revert && session->method->is_project;
 	if (result->pending_name)
 		rc = ews_pending_plan(step, repo, result->pending_name, session->state.id, result->kept_snapshot);
 	else
@@ -226,13 +228,14 @@ static int plan(struct ews_step *step, struct ews_session *session, const struct
 }
 
 /* What is going to happen, written down. A power cut may keep a new name of a ref without the step: one name more. */
-static int begin(struct ews_step *step, struct ews_session *session, const struct ews_end_result *result)
+static int begin(struct ews_step *step, struct ews_session *session, const struct ews_end_result *result,
+		 bool no_revert)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	int rc;
 
 	ews_sync_begin(&group);
-	rc = plan(step, session, result);
+	rc = plan(step, session, result, no_revert);
 	if (rc == 0)
 		rc = ews_session_log(session, "end",
 				     result->kept_snapshot ? result->kept_snapshot
@@ -444,14 +447,14 @@ static int take_up(struct ews_end_result *out, struct ews_session *session, cons
 }
 
 /* The end itself. What drifted is looked for while the disk is waited for. */
-static int go(struct ews_end_result *result, struct ews_session *session, struct ews_step *step)
+static int go(struct ews_end_result *result, struct ews_session *session, struct ews_step *step, bool no_revert)
 {
 	struct drift drift = drift_of(result, session);
 	EWS_CLEANUP(beside) struct ews_beside looking = EWS_BESIDE_INIT;
 	int rc;
 
 	ews_beside_begin(&looking, name_drift, &drift);
-	rc = begin(step, session, result);
+	rc = begin(step, session, result, no_revert);
 	return rc < 0 ? rc : ews_end_finish(session, step);
 }
 
@@ -535,7 +538,7 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 	}
 	if (opts->pending && result.kept_snapshot && !result.is_gone)
 		result.pending_name = ews_pending_next_name(session->repo, session->state.id);
-	rc = go(&result, session, &step);
+	rc = go(&result, session, &step, opts->no_revert);
 	if (rc < 0) {
 		hint_recover(session);
 		return ews_error_wrap("cannot end session '%s'", session->state.id);
