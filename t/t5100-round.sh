@@ -181,8 +181,25 @@ test_expect_success 'P1, P4: a start that fails leaves no branch; an end of all 
 	kill $sitter && test_wait_for 20 sits_not && ews round end --all --team busy >out && test_line_count = 2 out
 '
 
+test_expect_success 'P4: of a round whose workspace was deleted what the agent had committed is the work, and it is said where the rest is' '
+	mkdir late && (cd late && git init -q -b trunk && seq 9 >f && echo a >a && git add . && git commit -qm zero && echo b >b && git add . && git commit -qm one) &&
+	commit_and_vanish() { git -C late ews round start --agent "$@" >out 2>err && take_ws out && round=ews/$(basename "${ws:?}") && echo work >"${ws:?}/w" && git -C "$ws" add w && git -C "$ws" commit -qm mine && work=$(git -C "$ws" rev-parse HEAD) && echo not >"${ws:?}/not" && rm -rf "${ws:?}"; } &&
+	commit_and_vanish one --label mine && test_expect_code 1 git -C late ews round end --agent one 2>err && test_grep "^hint: .*with no more of its work than git still has" err && git -C late ews round end --agent one --force >out 2>err && echo "$round" | test_cmp - out &&
+	test_grep "^note: the workspace of round .$round. was gone: what was committed there is its work; its HEAD, index and commits are in trash, as snap-" err && snap=$(sed -n "s/.*, as \(snap-.*\)/\1/p" err) && git -C late ews snapshot list --trash >list && test_grep "$snap" list &&
+	git -C late diff --name-status HEAD "$round" >got && echo "A	w" | test_cmp - got && test "$(git -C late rev-parse "$round^")" = "$(git -C late rev-parse HEAD)" && test "$(git -C late rev-parse mine)" = "$(git -C late rev-parse "$round")" && git -C late ews round list >list && test_grep "$round  ended .*  1 file(s) (+1/-0)" list &&
+	commit_and_vanish back && git -C late ews round start --agent look >out 2>err && take_ws out && look=ews/$(basename "${ws:?}") && git -C "${ws:?}" checkout -q HEAD~ && rm -rf "${ws:?}" && git -C late ews round end --agent look --force >out 2>err && test "$(git -C late rev-parse "$look")" = "$(git -C late rev-parse HEAD)" &&
+	echo ten >>late/f && echo own >late/own && rm late/a && commit_and_vanish dirty && git -C late ews round end --agent dirty --force 2>err >out && git -C late diff --name-status HEAD "$round" >got && printf "D\ta\nM\tf\nA\town\nA\tw\n" | test_cmp - got && git -C late diff --name-status "$round^" "$round" >got && echo "A	w" | test_cmp - got &&
+	commit_and_vanish last && git -C late ews round end --all --force >out 2>err && test "$(grep -c "^note: the workspace of round .ews/.* was gone: what was committed there" err)" = 2 && git -C late ews undo && test "$(git -C late show "$round:w")" = work &&
+	commit_and_vanish json && git -C late ews round end --agent json --force --json >json && test_json json ".rounds[0].committed" true && test_grep "in trash, as snap-" json
+'
+
+test_expect_success 'P4: what an end that came no further has kept of a workspace stays the work when that is deleted' '
+	begin ula --team kept && git -C "${ws:?}" commit -q --allow-empty -m nothing && echo ula >"${ws:?}/ula" && sit "$ws" && test_when_finished "kill $sitter 2>/dev/null || :" && test_wait_for 20 sits && test_expect_code 1 git -C p ews round end --agent ula --team kept 2>err && kill $sitter && test_wait_for 20 sits_not && rm -rf "${ws:?}" &&
+	git -C p ews round end --agent ula --team kept --force >out 2>err && test "$(git -C p show "$round:ula")" = ula && test_grep "^note: the workspace of round .$round. was gone: its HEAD" err
+'
+
 test_expect_success 'what the messages say is so: a workspace that is gone, a name that is none' '
-	begin rob --team gone && rm -rf "${ws:?}" && test_expect_code 1 git -C p ews round end --agent rob --team gone 2>err && test_grep "^hint: .*git ews round end --force --agent <agent>. ends it, without its work" err && ews round end --agent rob --team gone --force >out && test "$(cat out)" = "$round" &&
+	begin rob --team gone && rm -rf "${ws:?}" && test_expect_code 1 git -C p ews round end --agent rob --team gone 2>err && test_grep "^hint: .*git ews round end --force --agent <agent>. ends it, with no more of its work than git still has" err && ews round end --agent rob --team gone --force >out && test "$(cat out)" = "$round" &&
 	for name in a/b "" ../x "$(printf "%300s" "" | tr " " b)"; do for verb in "end --dry-run" end peers prompt scratch; do test_expect_code 129 git -C p ews round $verb --agent "$name" 2>err && test_grep "is no name for an agent$" err || return 1; done; done
 '
 

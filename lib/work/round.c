@@ -17,6 +17,7 @@
 #include "work/drop.h"
 #include "work/round_branch.h"
 #include "work/round_find.h"
+#include "work/round_remains.h"
 #include "work/rules.h"
 #include "work/scratch.h"
 #include "work/session_lock.h"
@@ -467,15 +468,23 @@ int ews_round_start(struct ews_round_start_result *out, struct ews_repo *repo, c
 
 /* ---- end ---- */
 
-/* The commit that holds the workspace as it is: the base when nothing differs, the ref's when that has it all. */
+/* The workspace as it is; of one that is gone what was committed there. */
+static int write_work(struct ews_oid *tree, struct ews_round_end_result *result, struct ews_session *session,
+		      const struct ews_oid *base, bool is_gone)
+{
+	return is_gone ? ews_round_remains_tree(tree, session, base)
+		       : ews_branch_outcome_tree(tree, &result->ended.branch_notes, session);
+}
+
+/* The commit that holds the work: the base when nothing differs, the ref's when that has it all. */
 static int commit_work(struct ews_oid *out, struct ews_round_end_result *result, struct ews_session *session,
-		       const struct ews_oid *base)
+		       const struct ews_oid *base, bool is_gone)
 {
 	struct ews_repo *repo = session->repo;
 	EWS_CLEANUP(commit) struct ews_commit first = EWS_COMMIT_INIT;
 	EWS_CLEANUP(commit) struct ews_commit last = EWS_COMMIT_INIT;
 	struct ews_oid tree;
-	int rc = ews_branch_outcome_tree(&tree, &result->ended.branch_notes, session);
+	int rc = write_work(&tree, result, session, base, is_gone);
 
 	if (rc == 0)
 		rc = ews_odb_read_commit(&first, repo->odb, base);
@@ -493,8 +502,8 @@ static int commit_work(struct ews_oid *out, struct ews_round_end_result *result,
 	return write_commit(out, repo, &tree, base, ews_clock_now(), COMMIT_SUBJECT);
 }
 
-/* The ref holds the workspace's tree; the branch, where there is one, follows. */
-static int keep_work(struct ews_round_end_result *result, struct ews_session *session)
+/* The ref holds the work; the branch, where there is one, follows. */
+static int keep_work(struct ews_round_end_result *result, struct ews_session *session, bool is_gone)
 {
 	struct ews_round *round = &result->round;
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_ROUNDS "%s", round->id);
@@ -502,10 +511,18 @@ static int keep_work(struct ews_round_end_result *result, struct ews_session *se
 	struct ews_oid base, tip;
 	int rc = parse_base(&base, round);
 
+	/* An end that came no further has kept all that was there. */
+	if (rc == 0 && is_gone && !ews_oid_equal(&was, &base))
+		return 0;
 	if (rc == 0)
-		rc = commit_work(&tip, result, session, &base);
+		rc = commit_work(&tip, result, session, &base, is_gone);
 	if (rc == 0 && !ews_oid_equal(&tip, &round->tip))
 		rc = ews_odb_ref_swap(session->repo->odb, ref, &round->tip, &tip);
+	/* What nobody can have any more keeps no round from its end. */
+	if (is_gone && ews_odb_has_lost(rc)) {
+		ews_error_clear();
+		return 0;
+	}
 	if (rc < 0)
 		return ews_error_wrap("cannot keep the work of round 'ews/%s'", round->id);
 	round->tip = tip;
@@ -535,6 +552,17 @@ static int archive_scratch(struct ews_round_end_result *result, struct ews_sessi
 	return 0;
 }
 
+/* What git had of a workspace that is gone, where the end kept it. */
+static void note_remains(struct ews_round_end_result *result)
+{
+	if (result->ended.is_gone && result->ended.kept_snapshot)
+		ews_strv_addf(
+			&result->notes,
+			"the workspace of round 'ews/%s' was gone: %sits HEAD, index and commits are in trash, as %s",
+			result->round.id, result->has_committed ? "what was committed there is its work; " : "",
+			result->ended.kept_snapshot);
+}
+
 static int end_round(struct ews_round_end_result *out, struct ews_repo *repo, const struct ews_round *round,
 		     const struct ews_round_end_opts *opts)
 {
@@ -556,7 +584,7 @@ static int end_round(struct ews_round_end_result *out, struct ews_repo *repo, co
 	if (opts->force)
 		rc = is_gone = ews_session_is_gone(&session);
 	if (rc >= 0)
-		rc = is_gone ? 0 : keep_work(&result, &session);
+		rc = keep_work(&result, &session, is_gone);
 	if (rc == 0 && !is_gone)
 		rc = archive_scratch(&result, &session);
 	if (rc == 0) {
@@ -569,6 +597,7 @@ static int end_round(struct ews_round_end_result *out, struct ews_repo *repo, co
 	}
 	if (rc < 0)
 		return rc;
+	note_remains(&result);
 	result.round.is_open = false;
 	*out = result;
 	result = (struct ews_round_end_result)EWS_ROUND_END_RESULT_INIT;

@@ -47,7 +47,7 @@ int ews_round_start(struct ews_round_start_result *out, struct ews_repo *repo,
 
 struct ews_round_end_opts {
 	const char *round; /* which of the agent's; NULL: the one that goes on, else his newest */
-	bool force; /* although a process uses the workspace; and without its work, when that has gone */
+	bool force; /* although a process uses the workspace; and when that has gone, with what was committed there alone */
 	ews_progress_fn progress;
 	void *payload;
 };

@@ -148,7 +148,7 @@ static int fail_gone(const struct ews_session *session)
 		ews_error_hint("it was moved: git worktree move %s %s", from, to);
 	else if (!strcmp(session->state.label, round))
 		ews_error_hint(
-			"'git ews round list' shows whose round it is; 'git ews round end --force --agent <agent>' ends it, without its work");
+			"'git ews round list' shows whose round it is; 'git ews round end --force --agent <agent>' ends it, with no more of its work than git still has");
 	else
 		ews_error_hint("'git ews end %s' ends the session", session->state.id);
 	return EWS_EDAMAGED;

@@ -1,0 +1,125 @@
+/*
+ * Round remains: see round_remains.h.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "work/round_remains.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "store/commit.h"
+#include "store/git.h"
+#include "store/tree.h"
+#include "work/head.h"
+#include "work/merge.h"
+#include "work/session_place.h"
+
+/* Where HEAD stands in git's entry of the workspace; none: nowhere. */
+static int find_head(struct ews_oid *out, const struct ews_session *session)
+{
+	EWS_CLEANUP(gitstate) struct ews_gitstate git = EWS_GITSTATE_INIT;
+	EWS_CLEANUP(fd) int fd = session->method->is_project ? EWS_ENOTFOUND : ews_session_open_admin(session);
+	int rc = fd < 0 ? fd : ews_gitstate_read_files(&git, fd);
+
+	*out = (struct ews_oid)EWS_OID_NONE;
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	if (rc == 0)
+		rc = ews_head_find_in(out, session, &git, NULL);
+	return rc < 0 ? rc : 0;
+}
+
+/* Does `head` have commits that `first` (none: nothing) does not lead to? One that an agent merely looked at is no work. */
+static int is_past(const struct ews_session *session, const struct ews_oid *head, const struct ews_oid *first)
+{
+	char hex[EWS_OID_HEX_MAX], not_hex[EWS_OID_HEX_MAX + 1] = "";
+	char *args[] = { (char[]){ "rev-list" }, (char[]){ "--max-count=1" }, hex, not_hex, NULL };
+	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf complaint = EWS_BUF_INIT;
+	const struct ews_git_opts git = { .own_dir = session->repo->common_dir, .out = &answer, .err = &complaint };
+	int status;
+
+	if (ews_oid_is_none(head))
+		return 0;
+	(void)ews_oid_hex(hex, head);
+	if (ews_oid_is_none(first))
+		return 1;
+	*not_hex = '^';
+	(void)ews_oid_hex(not_hex + 1, first);
+	status = ews_git_run(&git, args);
+	/* Where git can't say that, it has. */
+	return status < 0 ? status : status != 0 || answer.len;
+}
+
+static int list_commit(struct ews_entries *out, struct ews_oid *tree, struct ews_odb *odb, const struct ews_oid *oid)
+{
+	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
+	int rc = ews_oid_is_none(oid) ? 0 : ews_odb_read_commit(&commit, odb, oid);
+
+	*tree = commit.tree;
+	return rc < 0 || ews_oid_is_none(tree) ? rc : ews_tree_list(out, odb, tree);
+}
+
+/* Do to `base` what lies between `first` and `head`; where both changed a line, it is as was committed. */
+static int write_tree(struct ews_oid *out, struct ews_odb *odb, const struct ews_oid *base,
+		      const struct ews_oid *first, const struct ews_oid *head)
+{
+	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(odb);
+	EWS_CLEANUP(entries) struct ews_entries ours = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(entries) struct ews_entries from = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(entries) struct ews_entries to = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(entries) struct ews_entries merged = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+	EWS_CLEANUP(merge_result) struct ews_merge_result result = EWS_MERGE_RESULT_INIT;
+	const struct ews_skips skips = EWS_SKIPS_INIT;
+	const char *const closed[] = { NULL };
+	const struct ews_merge_opts merge = { .odb = odb,
+					      .batch = batch,
+					      .ours = &ours,
+					      .skips = &skips,
+					      .closed = closed,
+					      .changes = &changes,
+					      .theirs = &to,
+					      .favor = EWS_MERGE_THEIRS };
+	struct ews_oid base_tree, first_tree, head_tree;
+	int rc = list_commit(&ours, &base_tree, odb, base);
+
+	if (rc == 0)
+		rc = list_commit(&from, &first_tree, odb, first);
+	if (rc == 0)
+		rc = list_commit(&to, &head_tree, odb, head);
+	if (rc < 0)
+		return rc;
+	*out = ews_oid_equal(&base_tree, &first_tree) ? head_tree : base_tree;
+	if (ews_oid_equal(&base_tree, &first_tree))
+		return 0;
+	ews_changes_between(&changes, &from, &to, ews_entry_equal_in_git);
+	rc = ews_merge(&merged, &result, &merge);
+	if (rc < 0 || result.conflicts.n)
+		return rc;
+	rc = ews_tree_write(out, batch, &merged);
+	if (rc == 0)
+		rc = ews_batch_commit(batch);
+	return rc < 0 ? rc : ews_odb_refresh(odb);
+}
+
+int ews_round_remains_tree(struct ews_oid *out, const struct ews_session *session, const struct ews_oid *base)
+{
+	struct ews_odb *odb = session->repo->odb;
+	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
+	struct ews_oid first = EWS_OID_NONE, head;
+	int rc = ews_odb_read_commit(&commit, odb, base);
+
+	*out = commit.tree;
+	if (rc == 0 && *session->state.base_commit)
+		rc = ews_oid_parse(&first, session->state.base_commit);
+	if (rc == 0)
+		rc = find_head(&head, session);
+	if (rc == 0)
+		rc = is_past(session, &head, &first);
+	return rc <= 0 ? rc : write_tree(out, odb, base, &first, &head);
+}
