@@ -146,9 +146,9 @@ test_expect_success 'the ways to say worktree are the same, and other methods ar
 	git -C p for-each-ref refs/ews/sessions >before &&
 	for how in "--method nonsense" --keep-ignored=maybe \
 		"--from twin --base HEAD" "--deep --quick" --copy-objects "--method snapshot --worktree" \
-		"--sandbox git-worktree --method in-place" "--no-uncommitted -- ."; do
+		"--sandbox git-worktree --method in-place" "--no-uncommitted -- ." "--base HEAD -- ." "--base HEAD --no-untracked -- ."; do
 		test_expect_code 129 git -C p ews start $how >out 2>err && test_must_be_empty out || return 1
-	done &&
+	done && test_grep "^hint: --uncommitted brings" err &&
 	git -C p for-each-ref refs/ews/sessions >after && test_cmp before after
 '
 
@@ -560,7 +560,8 @@ test_expect_success 'outside of a repository, and for $HOME itself: an error of 
 	test_repo homely && rc=0 && { (HOME=$PWD/homely && export HOME && cd homely && git ews start) >out 2>err || rc=$?; } &&
 	test $rc = 128 && test_must_be_empty out && test_grep -i home err &&
 	mkdir plain-home && rc=0 && { (HOME=$PWD/plain-home && export HOME && cd plain-home && git ews start) >out 2>err || rc=$?; } &&
-	test $rc = 128 && test_grep -i home err && ls -A plain-home >out && test_must_be_empty out
+	test $rc = 128 && test_grep -i home err && ls -A plain-home >out && test_must_be_empty out &&
+	rc=0 && { (HOME=$PWD/plain-home && export HOME && cd plain-home && git ews snapshot create) >out 2>err || rc=$?; } && test $rc = 128 && test_grep "^hint: .*; once that has begun a session there, other verbs do" err
 '
 
 test_expect_success 'a revision that git replace has put another in the place of gives what git would check out; another file or tree is refused' '

@@ -78,6 +78,13 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct ews_start_result *re
 	ews_cmd_add_place(ctx, result->session.state.workspace);
 }
 
+static int refuse_paths(void)
+{
+	ews_error(EWS_EUSAGE, "paths say what comes along, and with --base nothing does that is not asked for");
+	ews_error_hint("--uncommitted brings what is uncommitted there, --untracked new files alone");
+	return EWS_EUSAGE;
+}
+
 static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
@@ -93,6 +100,8 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	rc = ews_start_opts_settle(&set);
 	if (rc == 0 && args.paths.n && !set.start.uncommitted)
 		rc = ews_error(EWS_EUSAGE, "paths say what comes along, and --no-uncommitted that nothing does");
+	if (rc == 0 && args.paths.n && set.start.base && set.start.uncommitted < 0 && set.start.untracked <= 0)
+		rc = refuse_paths();
 	if (rc == 0)
 		rc = ews_start_opts_open(&set, ctx);
 	if (rc == 0)

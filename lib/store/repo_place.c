@@ -198,7 +198,8 @@ int ews_repo_refuse_home(const char *project)
 		return 0;
 	ews_error(EWS_EDENIED, "the project '%s' is %s", project,
 		  strcmp(project, "/") ? "your home directory" : "the root of all files");
-	ews_error_hint("'git ews start --force' takes it all the same");
+	ews_error_hint(
+		"'git ews start --force' takes it all the same; once that has begun a session there, other verbs do");
 	return EWS_EDENIED;
 }
 
