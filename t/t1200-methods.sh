@@ -703,8 +703,9 @@ test_expect_success 'P4: git init in a copy of a plain directory: the new reposi
 	git -C below ews undo init && test_path_is_dir "${ws:?}/.git" && git -C below ews end init
 '
 
-test_expect_success 'a project that holds home: home is left out' '
-	plain_dir holds && mkdir holds/.ews && SUPERQODE_HOME=$PWD/holds/.ews && export SUPERQODE_HOME && git -C holds ews start h >out 2>err && take_ws out && test_path_is_missing "${ws:?}/.ews" &&
+test_expect_success 'P8: a project that holds home: home is left out, and named' '
+	plain_dir holds && mkdir holds/.ews && SUPERQODE_HOME=$PWD/holds/.ews && export SUPERQODE_HOME && git -C holds ews start h >out 2>err && take_ws out && test_path_is_missing "${ws:?}/.ews" && test_grep -x "note: left out: .ews (home, where workspaces, records and trash are)" err &&
+	git -C holds ews snapshot create >out 2>err && test_grep "^note: left out: .ews (home" err && git -C holds ews round start --agent a >out 2>err && test_grep "^note: left out: .ews (home" err && git -C holds ews snapshot create h 2>err && test_grep ! "left out" err && git -C holds ews round end --agent a &&
 	echo 1 >"${ws:?}/one" && git -C holds ews revert h >out && test_grep "Status: Verified" out && git -C holds ews end h && unset SUPERQODE_HOME
 '
 

@@ -221,6 +221,7 @@ static int start(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc < 0)
 		return rc;
 	ews_render_skips_talk(ctx, &result.started.skips);
+	ews_render_home_talk(ctx, &result.started.skips);
 	for (size_t i = 0; i < result.started.notes.n; i++)
 		ews_cmd_note(ctx, "%s", result.started.notes.items[i]);
 	show_start(ctx, &result);

@@ -38,6 +38,7 @@ static void show_created(struct ews_cmd_ctx *ctx, const struct ews_snapshot *sna
 
 	if (!ctx->json) {
 		ews_render_skips_talk(ctx, skips);
+		ews_render_home_talk(ctx, skips);
 		ews_render_head_talk(ctx, snapshot);
 		if (is_new)
 			ews_buf_addf(&ctx->out, "%s\n", snapshot->id);

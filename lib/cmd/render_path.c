@@ -142,6 +142,19 @@ void ews_render_skips_talk(const struct ews_cmd_ctx *ctx, const struct ews_skips
 	}
 }
 
+void ews_render_home_talk(const struct ews_cmd_ctx *ctx, const struct ews_skips *skips)
+{
+	for (size_t i = 0; i < skips->n; i++) {
+		EWS_CLEANUP(free) char *there = ews_path_join(ctx->repo->project, skips->items[i].path);
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+		if (skips->items[i].reason != EWS_SKIP_OWN || strcmp(there, ctx->repo->home) != 0)
+			continue;
+		ews_path_quote(&path, skips->items[i].path);
+		ews_cmd_note(ctx, "left out: %s (home, where workspaces, records and trash are)", path.ptr);
+	}
+}
+
 void ews_render_reasons_talk(const struct ews_cmd_ctx *ctx, const char *before, const struct ews_strv *lines)
 {
 	size_t i;

@@ -33,6 +33,9 @@ void ews_render_skip_lines(struct ews_cmd_ctx *ctx, const struct ews_skips *skip
 /* Say on stderr what was left out: each by name, but ignored and excluded ones by their number alone. */
 void ews_render_skips_talk(const struct ews_cmd_ctx *ctx, const struct ews_skips *skips);
 
+/* Of what was left out of the project, name home on stderr, where it lies in there. */
+void ews_render_home_talk(const struct ews_cmd_ctx *ctx, const struct ews_skips *skips);
+
 /* Warn of each line "<escaped path>\t<text>": "<before>: <path> (<text>)". */
 void ews_render_reasons_talk(const struct ews_cmd_ctx *ctx, const char *before, const struct ews_strv *lines);
 

@@ -180,6 +180,7 @@ int ews_start_opts_run(struct ews_start_result *out, struct ews_start_settings *
 	if (rc < 0)
 		return rc;
 	ews_render_skips_talk(ctx, &out->skips);
+	ews_render_home_talk(ctx, &out->skips);
 	for (i = 0; i < out->notes.n; i++)
 		ews_cmd_note(ctx, "%s", out->notes.items[i]);
 	return 0;
