@@ -181,6 +181,12 @@ test_expect_success 'P1, P4: a start that fails leaves no branch; an end of all 
 	kill $sitter && test_wait_for 20 sits_not && ews round end --all --team busy >out && test_line_count = 2 out
 '
 
+test_expect_success 'a round is called by any beginning of its digits that no other has; for --base what git takes for a commit is that' '
+	begin tom --team short --label named && one=$round && short=$(echo "${one#ews/}" | cut -c 1-7) && echo tom >"${ws:?}/tom" && ews round show --team short "$short" >out && test_grep "^Round: $one$" out && ews round diff --team short "ews/$short" >out && test_grep "^+tom" out && test_expect_code 128 git -C p ews round show --team short "" && test_expect_code 128 git -C p ews round show --team short ews/ &&
+	test_expect_code 1 git -C p ews round start --agent uma --team short --base "$short" 2>err && test_grep "the round .$one. is not over" err && ews round end --agent tom --team short && begin uma --team short --base "ews/$short" && test "$(cat "${ws:?}/tom")" = tom && begin uma --team short --previous "$(echo "$round" | cut -c 1-11)" --base "$short" && test "$(git -C p for-each-ref "refs/ews/$short*" | wc -l)" = 1 && test "$(cat "${ws:?}/tom")" = tom &&
+	git -C p branch "$short" "$one^" && begin vic --team short --base "$short" && test_path_is_missing "${ws:?}/tom" && git -C p branch -qD "$short" named && git -C p branch "ews/$short" HEAD && begin wim --team short --base "ews/$short" && test_path_is_missing "${ws:?}/tom" && begin xav --team short --base "$one" && test "$(cat "${ws:?}/tom")" = tom && git -C p branch -qD "ews/$short" && ews round end --all --team short >out 2>err
+'
+
 test_expect_success 'P4: of a round whose workspace was deleted what the agent had committed is the work, and it is said where the rest is' '
 	mkdir late && (cd late && git init -q -b trunk && seq 9 >f && echo a >a && git add . && git commit -qm zero && echo b >b && git add . && git commit -qm one) &&
 	commit_and_vanish() { git -C late ews round start --agent "$@" >out 2>err && take_ws out && round=ews/$(basename "${ws:?}") && echo work >"${ws:?}/w" && git -C "$ws" add w && git -C "$ws" commit -qm mine && work=$(git -C "$ws" rev-parse HEAD) && echo not >"${ws:?}/not" && rm -rf "${ws:?}"; } &&

@@ -15,11 +15,24 @@
 int ews_round_find(const struct ews_round **out, const struct ews_rounds *rounds, const char *name)
 {
 	const char *rest = ews_str_after(name, "ews/"), *id = rest ? rest : name;
+	EWS_CLEANUP(buf) struct ews_buf list = EWS_BUF_INIT;
+	const struct ews_round *found = NULL;
+	size_t n = 0;
 
-	for (size_t i = 0; i < rounds->n; i++) {
-		if (strcmp(rounds->items[i].id, id) != 0 || !rounds->items[i].is_settled)
+	/* All ids have one length: that of one round begins no other's. */
+	for (size_t i = 0; i < rounds->n && *id; i++) {
+		if (!rounds->items[i].is_settled || !ews_str_begins(rounds->items[i].id, id))
 			continue;
-		*out = &rounds->items[i];
+		found = &rounds->items[i];
+		ews_buf_addf(&list, "%sews/%s", n++ ? ", " : "", found->id);
+	}
+	if (n > 1) {
+		ews_error(EWS_EUSAGE, "'%.80s' may mean several rounds", name);
+		ews_error_hint("one of %s", list.ptr);
+		return EWS_EUSAGE;
+	}
+	if (found) {
+		*out = found;
 		return 0;
 	}
 	ews_error(EWS_ENOTFOUND, "no round '%.80s'", name);

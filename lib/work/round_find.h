@@ -9,7 +9,7 @@
 #include "work/diff.h"
 #include "work/round_record.h"
 
-/* The round "ews/<id>", or "<id>". Fails with EWS_ENOTFOUND. */
+/* The round "ews/<id>", or "<id>", or what no other round's id begins with. Fails with EWS_ENOTFOUND, or EWS_EUSAGE where several do. */
 int ews_round_find(const struct ews_round **out, const struct ews_rounds *rounds, const char *name);
 
 /*
