@@ -181,6 +181,12 @@ test_expect_success 'P1, P4: a start that fails leaves no branch; an end of all 
 	kill $sitter && test_wait_for 20 sits_not && ews round end --all --team busy >out && test_line_count = 2 out
 '
 
+test_expect_success 'P8: an agent whose name is a label is called by it, and nobody else is, though another one was before' '
+	begin ann --team mix && one=$round && begin ben --team mix && two=$round && begin agent1 --team mix && three=$round && ews round list --team mix >out && test_grep "^$one .* agent3 (ann)" out && test_grep "^$two .* agent2 (ben)" out && test_grep "^$three .* agent1 (agent1)" out &&
+	ews round peers --team mix --agent ben >out && test_grep "^agent3: $one" out && test_grep "^agent1: $three" out && ews round prompt --team mix --agent agent1 >out && test_grep "agent3: $one" out && test_grep ! "agent1" out && begin cid --team mix && ews round list --team mix >out && test_grep "^$round .* agent4 (cid)" out && test_grep "^$one .* agent3 (ann)" out &&
+	begin ann --team mix --previous "$one" && ews round list --team mix >out && test_grep "^$round .* agent3 (ann)" out && begin agent3 --team mix && ews round peers --team mix --agent x >out && cut -d: -f1 out | grep ^agent >got && seq 5 | sed "s/^/agent/" | test_cmp - got && test_grep "^agent3: $round" out && ews round end --all --team mix >out 2>err
+'
+
 test_expect_success 'a round is called by any beginning of its digits that no other has; for --base what git takes for a commit is that' '
 	begin tom --team short --label named && one=$round && short=$(echo "${one#ews/}" | cut -c 1-7) && echo tom >"${ws:?}/tom" && ews round show --team short "$short" >out && test_grep "^Round: $one$" out && ews round diff --team short "ews/$short" >out && test_grep "^+tom" out && test_expect_code 128 git -C p ews round show --team short "" && test_expect_code 128 git -C p ews round show --team short ews/ &&
 	test_expect_code 1 git -C p ews round start --agent uma --team short --base "$short" 2>err && test_grep "the round .$one. is not over" err && ews round end --agent tom --team short && begin uma --team short --base "ews/$short" && test "$(cat "${ws:?}/tom")" = tom && begin uma --team short --previous "$(echo "$round" | cut -c 1-11)" --base "$short" && test "$(git -C p for-each-ref "refs/ews/$short*" | wc -l)" = 1 && test "$(cat "${ws:?}/tom")" = tom &&

@@ -254,6 +254,57 @@ static int add_one(struct ews_rounds *out, struct ews_strv *damaged, struct ews_
 	return 0;
 }
 
+/* Is one of the agents called that himself? */
+static bool is_agent(const struct ews_rounds *rounds, const char *name)
+{
+	for (size_t i = 0; i < rounds->n; i++)
+		if (!strcmp(rounds->items[i].agent, name))
+			return true;
+	return false;
+}
+
+static bool is_alias_taken(const struct ews_rounds *rounds, const char *alias)
+{
+	for (size_t i = 0; i < rounds->n; i++)
+		if (!strcmp(rounds->items[i].alias, alias))
+			return true;
+	return is_agent(rounds, alias);
+}
+
+/* "agent" and a number: a name that whoever hands out names has made anonymous already. */
+static bool is_anonymous(const char *name)
+{
+	const char *number = ews_str_after(name, ALIAS);
+
+	return number && *number && *number != '0' && !number[strspn(number, "0123456789")];
+}
+
+char *ews_round_alias(const struct ews_rounds *rounds, const char *agent)
+{
+	if (is_anonymous(agent))
+		return ews_strdup(agent);
+	for (size_t i = 0; i < rounds->n; i++)
+		if (!strcmp(rounds->items[i].agent, agent) && !is_agent(rounds, rounds->items[i].alias))
+			return ews_strdup(rounds->items[i].alias);
+	for (unsigned n = 1;; n++) {
+		EWS_CLEANUP(free) char *alias = ews_strfmt(ALIAS "%u", n);
+
+		if (!is_alias_taken(rounds, alias))
+			return ews_steal(&alias);
+	}
+}
+
+/* Whoever is recorded under a label that is the name of an agent who came later has another one since. */
+static void settle_aliases(struct ews_rounds *rounds)
+{
+	for (size_t i = 0; i < rounds->n; i++) {
+		char *alias = ews_round_alias(rounds, rounds->items[i].agent);
+
+		free(rounds->items[i].alias);
+		rounds->items[i].alias = alias;
+	}
+}
+
 int ews_rounds_read_sound(struct ews_rounds *out, struct ews_strv *damaged, struct ews_repo *repo, const char *team)
 {
 	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
@@ -271,6 +322,7 @@ int ews_rounds_read_sound(struct ews_rounds *out, struct ews_strv *damaged, stru
 		return rc;
 	if (rounds.n)
 		qsort(rounds.items, rounds.n, sizeof(*rounds.items), cmp_by_sequence);
+	settle_aliases(&rounds);
 	*out = rounds;
 	rounds = (struct ews_rounds)EWS_ROUNDS_INIT;
 	return 0;
@@ -314,35 +366,4 @@ int ews_round_forget(struct ews_repo *repo, const struct ews_round *round)
 	int rc = fd < 0 ? fd : ews_file_remove_tree(fd, name);
 
 	return rc < 0 ? rc : ews_file_sync_dir(fd);
-}
-
-static bool is_alias_taken(const struct ews_rounds *rounds, const char *alias)
-{
-	for (size_t i = 0; i < rounds->n; i++)
-		if (!strcmp(rounds->items[i].alias, alias))
-			return true;
-	return false;
-}
-
-/* "agent" and a number: a name that whoever hands out names has made anonymous already. */
-static bool is_anonymous(const char *name)
-{
-	const char *number = ews_str_after(name, ALIAS);
-
-	return number && *number && *number != '0' && !number[strspn(number, "0123456789")];
-}
-
-char *ews_round_alias(const struct ews_rounds *rounds, const char *agent)
-{
-	for (size_t i = 0; i < rounds->n; i++)
-		if (!strcmp(rounds->items[i].agent, agent))
-			return ews_strdup(rounds->items[i].alias);
-	if (is_anonymous(agent) && !is_alias_taken(rounds, agent))
-		return ews_strdup(agent);
-	for (unsigned n = 1;; n++) {
-		EWS_CLEANUP(free) char *alias = ews_strfmt(ALIAS "%u", n);
-
-		if (!is_alias_taken(rounds, alias))
-			return ews_steal(&alias);
-	}
 }

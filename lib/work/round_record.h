@@ -21,7 +21,7 @@
 struct ews_round {
 	char *id; /* eight hex digits, of its session as well */
 	char *team, *agent;
-	char *alias; /* what others call the agent: "agent1" */
+	char *alias; /* what others call the agent: "agent1"; as recorded, where one record alone was read */
 	char *label; /* the branch that was asked for; "" none */
 	char *branch; /* the one that was made, or was about to be; "" none */
 	char *archive; /* where its scratch was copied to; "" nowhere yet */
@@ -70,8 +70,8 @@ int ews_round_parse(struct ews_round *out, const char *text, size_t len);
 void ews_round_format(struct ews_buf *out, const struct ews_round *round);
 
 /*
- * What others call `agent`: what they called him before; else his name, when that tells nothing ("agent3") and is free, or
- * the first of "agent1", "agent2", ... that is. The caller frees it.
+ * What others call `agent`: his name, when that tells nothing ("agent3"); else what they called him before, unless another agent has
+ * that name, or the first of "agent1", "agent2", ... that is free. The caller frees it.
  */
 char *ews_round_alias(const struct ews_rounds *rounds, const char *agent);
 

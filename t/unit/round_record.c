@@ -100,9 +100,13 @@ Test(round_record, others_call_an_agent_by_what_tells_nothing)
 	assert_alias(&rounds, "agent3", "agent3");
 	assert_alias(&rounds, "bob", "agent2");
 	assert_alias(&rounds, "carol", "agent4");
-	assert_alias(&rounds, "agent1", "agent5");
-	assert_alias(&rounds, "agent01", "agent6");
-	assert_alias(&rounds, "agentx", "agent7");
+	assert_alias(&rounds, "agent01", "agent5");
+	assert_alias(&rounds, "agentx", "agent6");
 	assert_alias(&rounds, "alice", "agent1");
-	assert_alias(&rounds, "agent1", "agent5");
+	assert_alias(&rounds, "agent1", "agent1");
+	assert_alias(&rounds, "alice", "agent7");
+	assert_alias(&rounds, "alice", "agent7");
+	assert_alias(&rounds, "agent7", "agent7");
+	assert_alias(&rounds, "alice", "agent8");
+	assert_alias(&rounds, "agent1", "agent1");
 }
