@@ -116,7 +116,7 @@ void ews_interrupt_arm(const char *const *argv)
 
 	(void)sigprocmask(SIG_BLOCK, &set, &before);
 	forget_words();
-	for (; argv[words_n] && words_n < WORDS_MAX; words_n++)
+	for (; words_n < WORDS_MAX && argv[words_n]; words_n++)
 		words[words_n] = ews_strdup(argv[words_n]);
 	armed_pid = getpid();
 	handle(begin_anew);

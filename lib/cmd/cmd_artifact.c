@@ -512,7 +512,7 @@ static size_t newer_ones(const struct ews_artifacts *list, size_t i)
 	for (size_t k = 0; k < list->n; k++)
 		n += list->items[k].type == list->items[i].type &&
 		     (list->items[k].created_s > list->items[i].created_s ||
-		      (list->items[k].created_s == list->items[i].created_s && k > i));
+		      (k > i && list->items[k].created_s == list->items[i].created_s));
 	return n;
 }
 

@@ -182,7 +182,8 @@ static bool name_closed(cJSON *object, struct ews_cmd_ctx *ctx, const struct ews
 }
 
 /* Whether it is interrupted is to be asked where it works. 1: it is not, but its link to git was rewritten. */
-static int choose_named(struct ews_strv *out, const struct ews_strv *interrupted, struct ews_repo *repo, const char *id)
+static int choose_named(struct ews_strv *out, const struct ews_strv *interrupted, struct ews_repo *repo,
+			const char *id)
 {
 	int rc;
 

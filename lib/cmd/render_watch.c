@@ -85,8 +85,8 @@ void ews_render_watch_polling(struct ews_buf *out, const struct ews_watch *watch
 	ews_json_print(out, object, false);
 }
 
-void ews_render_watch_snapshot(struct ews_buf *out, const struct ews_cmd_ctx *ctx, const struct ews_snapshot *snapshot,
-			       const struct ews_skips *skips)
+void ews_render_watch_snapshot(struct ews_buf *out, const struct ews_cmd_ctx *ctx,
+			       const struct ews_snapshot *snapshot, const struct ews_skips *skips)
 {
 	EWS_CLEANUP(json) cJSON *object = NULL;
 

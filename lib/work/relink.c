@@ -59,10 +59,12 @@ static int keep(struct ews_snapshot *out, struct ews_session *session)
 	EWS_CLEANUP(content) struct ews_content known = EWS_CONTENT_INIT;
 	EWS_CLEANUP(content) struct ews_content now = EWS_CONTENT_INIT;
 	const struct ews_content_opts look = { .partial = true, .is_wary = true, .known = &known };
-	const struct ews_snapshot_opts opts = { .session = session,
-						.subject = "ews: the files of a workspace whose link to git was rewritten",
-						.parent = session->state.last_snapshot,
-						.prefix = EWS_REF_TRASH };
+	const struct ews_snapshot_opts opts = {
+		.session = session,
+		.subject = "ews: the files of a workspace whose link to git was rewritten",
+		.parent = session->state.last_snapshot,
+		.prefix = EWS_REF_TRASH
+	};
 	int rc = ews_snapshot_base(&base, session);
 
 	ews_batch_be_wary(batch);
@@ -107,7 +109,7 @@ int ews_relink(struct ews_strv *done, struct ews_session *session, ews_progress_
 		rc = ews_error(EWS_ENOTVERIFIED, "'%s' was written anew, but not all is as it was", bent.items[0]);
 	if (rc < 0)
 		return ews_error_wrap("session '%s'", id);
-	ews_strv_addf(done, "session '%s': '%s' was written anew, and the files stay as they are%s", id, bent.items[0],
-		      result.put.kept.n ? "; what stood there is in trash" : "");
+	ews_strv_addf(done, "session '%s': '%s' was written anew, and the files stay as they are%s", id,
+		      bent.items[0], result.put.kept.n ? "; what stood there is in trash" : "");
 	return 0;
 }

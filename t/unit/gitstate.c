@@ -42,7 +42,8 @@ static void read_state(struct ews_gitstate *out)
 
 static void write_state(const struct ews_gitstate *state)
 {
-	cr_assert_eq(ews_gitstate_write(state, git_fd, keep_fd, EWS_SHARING_NONE, NULL), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_gitstate_write(state, git_fd, keep_fd, EWS_SHARING_NONE, NULL), 0, "%s",
+		     ews_error_message());
 }
 
 static void make_random(struct ews_gitstate *out)
@@ -227,7 +228,8 @@ Test(gitstate, what_is_under_way_is_named_and_put_away_whole)
 	cr_assert_eq(differences.n, 3);
 	cr_assert_eq(ews_gitstate_write(&state, git_fd, -1, EWS_SHARING_NONE, NULL), 0);
 	fixture_shell("test -f git/rebase-merge/done && test -f git/BISECT_LOG");
-	cr_assert_eq(ews_gitstate_write(&state, git_fd, keep_fd, EWS_SHARING_NONE, NULL), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_gitstate_write(&state, git_fd, keep_fd, EWS_SHARING_NONE, NULL), 0, "%s",
+		     ews_error_message());
 	fixture_shell("test \"$(echo git/*)\" = 'git/CHERRY_PICK_HEAD git/HEAD' &&"
 		      "test \"$(cat keep/rebase-merge/done keep/BISECT_LOG)\" = '1\n2' && test -d keep/sequencer");
 }

@@ -130,6 +130,7 @@ Test(pack, an_index_holds_offsets_beyond_two_gigabytes)
 	}
 	ews_pack_format_index(&index, items, 5, EWS_SHA1, trailer);
 	cr_assert_eq(ews_file_replace(AT_FDCWD, "x.idx", index.ptr, index.len, 0600), 0);
-	fixture_shell("git show-index --object-format=sha1 <x.idx | cut -d' ' -f1 >got && printf '%%d\\n' 0x123456789a 0x100000000 0x80000000"
-		      " 0x7fffffff 12 >want && cmp got want");
+	fixture_shell(
+		"git show-index --object-format=sha1 <x.idx | cut -d' ' -f1 >got && printf '%%d\\n' 0x123456789a 0x100000000 0x80000000"
+		" 0x7fffffff 12 >want && cmp got want");
 }

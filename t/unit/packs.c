@@ -101,7 +101,6 @@ static int pass(void *payload, const void *data, size_t len)
 static void check_read(const struct all *all, size_t i, struct ews_packs *packs, struct ews_pack_reader *reader,
 		       bool in_steps)
 {
-	EWS_CLEANUP(buf) struct ews_buf bytes = EWS_BUF_INIT;
 	struct passed passed = { .bytes = EWS_BUF_INIT };
 	const struct ews_pack_sink sink = { begin_passing, pass, &passed };
 	const struct ews_buf *out;
