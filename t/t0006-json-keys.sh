@@ -26,6 +26,7 @@ named() {
 # unnamed <page>: the keys that it said, and that neither it nor one to which it leads names. A key of bytes goes without saying. The
 # names of files and variables, which are keys as well, have a capital or a dot in here.
 unnamed() {
+	# shellcheck disable=SC2094 # one after the other
 	{ echo git-ews && echo "$1" && grep -o "Xr git-ews-[a-z]* 1" "$pages/$1.1" | cut -d" " -f2; } | sort -u >leads && while read -r other; do named "$other"; done <leads | sort -u >named &&
 		sed "s/\$/_bytes/" named | sort -u - named >known && grep -o "\"[a-z0-9_]*\":" "$1.said" | tr -d "\":" | sort -u | comm -23 - known | sed "s/^/$1: /"
 }

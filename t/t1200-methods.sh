@@ -368,6 +368,7 @@ test_expect_success 'in place: a copy of the repository without its times has th
 
 # in_lost <project>: a session in place, of a work tree that is gone by now; it has a snapshot, and one of before a revert
 in_lost() {
+	# shellcheck disable=SC2094 # one after the other
 	git -C "$1" worktree add -q "../$1-w" -b w && git -C "$1-w" ews start --method in-place ip >out && echo agent >>"${1:?}-w/run.sh" && (cd "$1-w" && git ews snapshot create ip) >snap && git -C "$1-w" ews revert ip >out && echo more >>"${1:?}-w/run.sh" && git -C "$1" ews status --json ip >status && base=$(json status ".sessions[0].snapshot_id") && rm -r "${1:?}-w"
 }
 

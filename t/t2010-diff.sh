@@ -12,6 +12,7 @@ gits_own() (
 	test "$1" != --of || { store=${2:?}/.git/objects && shift 2; }
 	neutral=$PWD/neutral.git
 	test -d "$neutral" || GIT_CONFIG_GLOBAL=/dev/null git init -q --bare --template= "$neutral" || exit 1
+	# shellcheck disable=SC2086 # none, or one
 	cd / && env -i PATH="$PATH" LC_ALL=C HOME=/nonexistent GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null \
 		GIT_ATTR_NOSYSTEM=1 ${reading-} GIT_DIR="$neutral" GIT_OBJECT_DIRECTORY="$store" git diff "$@"
 )

@@ -114,6 +114,7 @@ test_expect_success 'what is in trash is looked at when that is asked for; where
 
 # lost <bytes> <name> <path>: with a byte of that object flipped, which nothing else holds, verify --all names it so, $trash as well
 lost() {
+	# shellcheck disable=SC2086 # none, or one
 	file=$(loose kept "$(printf "%s\n" "$1" | git -C kept hash-object --stdin)") && cp -pf "$file" saved && flip "$file" 9 && test_expect_code 1 git -C kept ews snapshot verify --all $trash >out &&
 		test_grep "^$2: $3: object .* is damaged" out && test_grep ! -v -e "^$2: " -e "^store: " -e ": ok$" out && test_expect_code 1 git -C kept ews snapshot verify --all $trash --json >json &&
 		test "$(grep -o "[^{]*\"verified\":false" json)" = "\"kind\":\"${2%% *}\",\"name\":\"${2#* }\",\"verified\":false" && rm -f "${file:?}" && cp -pf saved "$file"

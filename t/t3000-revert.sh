@@ -640,7 +640,7 @@ test_expect_success STRACE 'P4: what somebody commits or stages between the look
 # The branch is about to be put back, and somebody's commit moves it just then: it stays, and is named; the next revert takes it back.
 goes_on() {
 	at=0 && test_stopped_at access "$PWD/moves/.git/refs/heads/main.lock" "git -C moves update-ref refs/heads/main $(git -C moves commit-tree -m his HEAD:) $(git -C moves rev-parse main) && git -C moves rev-parse main >his" -C moves revert here || at=$? && test $at = 1 && test_grep "Status: Not verified" out &&
-		test_grep "Differs:.* branch" out && git -C moves rev-parse main >head && test_cmp his head && git -C moves ews status >out && test_grep ! interrupted out && git -C moves ews revert here >out && test_grep "Status: Verified" out && git -C moves rev-parse main >head && test_cmp base head
+		test_grep "Differs:.* branch" out && git -C moves rev-parse main >"head" && test_cmp his head && git -C moves ews status >out && test_grep ! interrupted out && git -C moves ews revert here >out && test_grep "Status: Verified" out && git -C moves rev-parse main >"head" && test_cmp base head
 }
 
 test_expect_success STRACE 'P4: in place: who commits at the very moment when the branch is put back keeps his commit, whether HEAD had left it or not' '
@@ -661,9 +661,9 @@ no_lock() {
 # The session in <dir> is put back under that lock, and where it was killed as well.
 is_locked() {
 	echo staged >>"${1:?}/src/main.c" && git -C "$1" add src/main.c && test_stopped_at linkat index.lock "stages_nothing \"$1\"" -C gits revert locked && test_grep "Status: Verified" out && no_lock "$1" && for at in 1 2 3 4 5 6 7 8 9 10 11 12; do
-		echo "staged $at" >>"${1:?}/src/main.c" && git -C "$1" add src/main.c && code=0 && { "$EWS_BUILD/t/killat" -w 60 -c "index.lock" $at git-ews -C gits revert locked >out 2>err || code=$?; } && { test $code != 199 || break; } && test $code = 137 &&
+		echo "staged $at" >>"${1:?}/src/main.c" && git -C "$1" add src/main.c && code=0 && { "$EWS_BUILD/t/killat" -w 60 -c "index.lock" "$at" git-ews -C gits revert locked >out 2>err || code=$?; } && { test "$code" != 199 || break; } && test "$code" = 137 &&
 			git -C gits ews recover --all && no_lock "$1" && git -C gits ews revert locked >out && test_grep "Status: Verified" out && test_grep ! "index.lock" out || return 1
-	done && test $code = 199 && test $at -gt 2
+	done && test "$code" = 199 && test "$at" -gt 2
 }
 
 test_expect_success STRACE 'P4: nobody stages anything between the last look at the index and its write, in place or in a workspace; of a killed one no lock stays' '

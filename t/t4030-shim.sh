@@ -181,6 +181,7 @@ test_expect_success STRACE 'P9: beside an index in memory nothing can be made, w
 # lay_trap <directory>: where the copies of the indices of lent and empty would be: an index that names nested, and a lock
 lay_trap() {
 	for repo in lent empty; do
+		# shellcheck disable=SC2046,SC2183 # two words
 		name=git-ews-index-$(printf "%x-%x" $(stat -c "%d %i" "${repo:?}/.git")) && cp p/.git/index "${1:?}/$name" && : >"${1:?}/$name.lock" || return 1
 	done
 }

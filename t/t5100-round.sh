@@ -319,8 +319,8 @@ test_expect_success 'P8: a round whose session cannot be looked at just now has 
 
 # Kills round starts of the agent kay until one has its ref, and nothing else that says so: ref, record. The last point is in at.
 killed_start() {
-	while test $at -lt 40; do
-		test_strace trace -e trace=rename,renameat,renameat2,linkat -e inject=rename,renameat,renameat2,linkat:signal=KILL:when=$at git-ews -C half round start --agent kay >out 2>&1
+	while test "$at" -lt 40; do
+		test_strace trace -e trace=rename,renameat,renameat2,linkat -e inject=rename,renameat,renameat2,linkat:signal=KILL:when="$at" git-ews -C half round start --agent kay >out 2>&1
 		ref=$(git -C half for-each-ref --format="%(refname)" "refs/ews/????????")
 		record=$(find "$HOME/.superqode/working" -name "${ref#refs/ews/}.json")
 		test -z "$ref" || return 0

@@ -186,7 +186,7 @@ test_expect_success 'nor does what can not be kept before a verb begins' '
 
 # spent <path> <call> <verb and arguments>: no space in it when the step is to be written
 spent() {
-	path=$1 && call=$2 && shift 2 && test_expect_code 128 test_strace trace -P "$path" -e trace=$call -e inject=$call:error=ENOSPC git -C spent ews "$@" 2>err && test_grep INJECTED trace && test_grep "^hint: free some space, and try again$" err &&
+	path=$1 && call=$2 && shift 2 && test_expect_code 128 test_strace trace -P "$path" -e trace="$call" -e inject="$call":error=ENOSPC git -C spent ews "$@" 2>err && test_grep INJECTED trace && test_grep "^hint: free some space, and try again$" err &&
 		git -C spent ews recover --all 2>err && test_grep "nothing is interrupted" err
 }
 

@@ -334,6 +334,7 @@ test_expect_success STRACE 'P4: nor does clean let go of the record of a session
 
 # half_retired <kill>...: the ended session one of ret has commits that its reflog alone names; start of another one under its id is killed
 half_retired() {
+	# shellcheck disable=SC2094 # one after the other
 	rm -rf ret "$HOME/.superqode/working/ret" && test_repo ret && start_ws ret one && (cd "$ws" && echo work >work && git add work && git commit -qm work && git reset -q --hard HEAD^) && git -C "$ws" reflog >reflog && git -C ret ews end one && test_expect_code 137 test_strace trace "$@" git -C ret ews start one && test_grep KILL trace
 }
 

@@ -124,8 +124,9 @@ is_open() {
 
 # told <verb of the step> <verb and arguments>: killed, status, list and a prompt say that it was interrupted, until it is recovered.
 told() {
+	# shellcheck disable=SC2086 # one word, or two
 	step=$1 && shift && test_expect_code 137 killat -c "/p/src" -o log 1 git -C p ews "$@" >out 2>err && for verb in status list "status --all"; do git -C p ews $verb >out 2>err && test_grep "^warning: the .$step. of the project was interrupted in .*/p.: run .git ews recover --all" err || return 1; done &&
-		git -C p ews status --brief >out && test_grep "^x, project interrupted\$" out && git -C p ews list --json >out && test_json_count out .interrupted_steps 1 && test_json out ".interrupted_steps[0].verb" $step && test_json out ".interrupted_steps[0].project" "$PWD/p" &&
+		git -C p ews status --brief >out && test_grep "^x, project interrupted\$" out && git -C p ews list --json >out && test_json_count out .interrupted_steps 1 && test_json out ".interrupted_steps[0].verb" "$step" && test_json out ".interrupted_steps[0].project" "$PWD/p" &&
 		git -C p ews recover --all && git -C p ews status >out 2>err && test_must_be_empty err && git -C p ews status --json >out && test_json_count out .interrupted_steps 0 && test "$(git -C p ews status --brief)" = x
 }
 
@@ -158,6 +159,7 @@ test_expect_success 'P4: likewise of what is edited in a workspace whose revert 
 
 # edit_restore <script>: the record of the only restore in q's work trees.
 edit_restore() {
+	# shellcheck disable=SC2283 # it compares
 	grep -l "\"verb\":	\"restore\"" "$HOME"/.superqode/working/q/undo/op-*.json >records && test_line_count = 1 records && sed -i "$1" "$(cat records)"
 }
 

@@ -137,7 +137,7 @@ test_expect_success STRACE 'P4: a revert that a signal ends while a git that it 
 ended_waiting() {
 	exec "$EWS_BIN/git-ews" -C p end --force s >ended.out 2>&1 3>&- 4>&- 5>&- &
 	verb=$!
-	test_wait_for 20 sh -c 'git -C p for-each-ref refs/ews/trash | grep -q "$1"' x snap- && sleep 0.2 && kill -$signal $verb && test_wait_for 10 sh -c "! grep -qs \"^State:.[^Z]\" /proc/${verb:?}/status" && { wait $verb; test $? -gt 128; }
+	test_wait_for 20 sh -c 'git -C p for-each-ref refs/ews/trash | grep -q "$1"' x snap- && sleep 0.2 && kill -"$signal" "$verb" && test_wait_for 10 sh -c "! grep -qs \"^State:.[^Z]\" /proc/${verb:?}/status" && { wait "$verb"; test $? -gt 128; }
 }
 
 test_expect_success STRACE 'P4: an end that a signal ends while somebody stores an artifact does not wait for him; the session stays' '

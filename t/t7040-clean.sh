@@ -147,17 +147,17 @@ half_follows() {
 
 # have_followed <project> <id>...: all of them have, and what is in them is theirs
 have_followed() {
-	at=$1 && shift && git -C "$at" ews status >out 2>err && cat err >>out && test_grep ! "tampered\|problem\|stale" out && for id in "$@"; do git -C "$at" ews diff $id >patch && test_grep "^+agent" patch || return 1; done
+	at=$1 && shift && git -C "$at" ews status >out 2>err && cat err >>out && test_grep ! "tampered\|problem\|stale" out && for id in "$@"; do git -C "$at" ews diff "$id" >"patch" && test_grep "^+agent" patch || return 1; done
 }
 
 # follow_part <project> <id>...: one whose sessions had followed it in part when that was killed takes them along when it is moved back, on, or both in turn and killed again
 follow_part() {
 	p=$1 && shift && for way in $p $p-2 "$p $p-2"; do
-		n=1 && while mv $p $p-1 && half_follows $n $p-1 && test $code = 137; do
-			at=$p-1 && for next in $way; do mv $at $next && at=$next && { test "$way" = $next || half_follows $n $next; } || return 1; done &&
-			have_followed $at "$@" && { test $at = $p || mv $at $p; } && have_followed $p "$@" && test_grep ! moves_to "${working:?}/${p:?}/project.json" || { echo >&2 "killed at $n, then to $way"; return 1; }
+		n=1 && while mv "$p" "$p-1" && half_follows "$n" "$p-1" && test "$code" = 137; do
+			at="$p-1" && for next in $way; do mv "$at" "$next" && at=$next && { test "$way" = "$next" || half_follows "$n" "$next"; } || return 1; done &&
+			have_followed "$at" "$@" && { test "$at" = "$p" || mv "$at" "$p"; } && have_followed "$p" "$@" && test_grep ! moves_to "${working:?}/${p:?}/project.json" || { echo >&2 "killed at $n, then to $way"; return 1; }
 			n=$((n + 1))
-		done && test $n -gt 4 && mv $p-1 $p && have_followed $p "$@" || return 1
+		done && test "$n" -gt 4 && mv "$p-1" "$p" && have_followed "$p" "$@" || return 1
 	done
 }
 
@@ -236,7 +236,8 @@ swap() {
 
 # has_its_own <dir> <content>: the sessions of what is there now are those that it had, and end so
 has_its_own() {
-	git -C "$1" ews list >out 2>err && test_line_count = 1 out && test_grep "^i$2 .*/$1\$" out && git -C "$1" ews diff "i$2" >patch && test_grep "^+new" patch
+	# shellcheck disable=SC2283 # it compares
+	git -C "$1" ews list >out 2>err && test_line_count = 1 out && test_grep "^i$2 .*/$1\$" out && git -C "$1" ews diff "i$2" >"patch" && test_grep "^+new" patch
 }
 
 test_expect_success BIRTH 'P1, P4: plain directories that swapped names have their sessions each, and when they have swapped back' '
@@ -259,6 +260,7 @@ anew() {
 
 # waits <dir> <verb>...: each of these says that it was made anew, and leaves it as it is
 waits() {
+	# shellcheck disable=SC2086 # many words
 	dir=$1 && shift && anew "$dir" && cp "${dir:?}/f" mine && for verb; do test_expect_code 1 git -C "$dir" ews $verb >out 2>err && test_grep "^warning: .*/$dir. was made anew since its sessions began" err && test_grep "^hint: .*--moved-from .*/$dir" err && test_cmp mine "${dir:?}/f" || { echo >&2 "$verb"; return 1; }; done
 }
 
@@ -397,6 +399,7 @@ of_large() {
 
 # freed <ref>... -- how much a clean says it freed after a session that had 300,000 bytes beyond its base, which the refs hold
 freed() {
+	# shellcheck disable=SC2046 # none, or one
 	start_ws counted counted && head -c 300000 /dev/urandom >"${ws:?}/large" && { test -z "$commits" || { git -C "$ws" add large && commit_in "$ws"; }; } && git -C counted ews end counted >/dev/null && for ref; do git -C counted update-ref "$ref" $(of_large) || return 1; done && git -C counted ews clean --now --json >out && json out .freed_bytes
 }
 
@@ -433,6 +436,7 @@ is_whole() {
 # out_of_reach <directory> <where its files are> <verb>...: each of these says that of the session "ip", and changes nothing
 out_of_reach() {
 	in=$1 files=$2 && shift 2 && for verb; do
+		# shellcheck disable=SC2086 # many words
 		test_expect_code 1 git -C "$in" ews $verb ip 2>err && test_grep "the work tree of session .ip. is out of reach: .$PWD/$files.$" err && test_grep agent "${files:?}/run.sh" || { echo >&2 "$verb"; return 1; }
 	done
 }

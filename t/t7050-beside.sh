@@ -26,7 +26,7 @@ has_begun() {
 
 # done_slowly: it has ended, and well
 done_slowly() {
-	wait $pid || {
+	wait "$pid" || {
 		cat >&2 slow.err
 		return 1
 	}
@@ -39,8 +39,9 @@ kept() {
 
 # beside: while the slow one is at work each verb that looks at session one is done, or says that it can't be now
 beside() {
-	while kill -0 $pid 2>/dev/null; do
+	while kill -0 "$pid" 2>/dev/null; do
 		for verb in "diff one" "snapshot create one" "apply --check one" status doctor "report --output - one"; do
+			# shellcheck disable=SC2086 # many words
 			git -C p ews $verb >out 2>err || grep -q -e "another process is at work" -e "is locked by process" -e "no session" -e "no snapshot, session" -e "has ended" err || {
 				echo >&2 "$verb:"
 				cat >&2 out err
@@ -134,7 +135,7 @@ test_expect_success STRACE 'P4: nor does he take the work of the next one, who h
 # away_meanwhile <path> <command>...: that is not there until the command looks whether somebody is at work on session one
 away_meanwhile() {
 	path=$1 && mv "$path" away && shift && : >look &&
-		{ test_strace look -y -P one -e trace=openat -e inject=openat:delay_enter=1500000 "$@" >look.out 2>look.err 3>&- 4>&- 5>&- & } && look=$! && test_wait_for 20 grep -q "locks>, .one" look && mv away "$path" && wait $look
+		{ test_strace look -y -P one -e trace=openat -e inject=openat:delay_enter=1500000 "$@" >look.out 2>look.err 3>&- 4>&- 5>&- & } && look=$! && test_wait_for 20 grep -q "locks>, .one" look && mv away "$path" && wait "$look"
 }
 
 test_expect_success STRACE 'P4: a base, or a workspace, that comes back after it was looked for in vain is not gone' '

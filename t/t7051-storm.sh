@@ -73,6 +73,7 @@ damaged='was rewritten|is gone:|base of session|is broken|is missing|lost-found|
 
 # do_verb: it is killed `after` so many seconds, unless that is empty
 do_verb() (
+	# shellcheck disable=SC2086 # many words
 	cd p && if test -z "$after"; then
 		exec git ews $verb
 	fi && exec timeout -s KILL "$after" git-ews $verb
@@ -139,6 +140,7 @@ storm() {
 	code=0
 	test_wait_for 300 enough "$@" || code=1
 	: >over
+	# shellcheck disable=SC2086 # one or more
 	wait $pids
 	return $code
 }

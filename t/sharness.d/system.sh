@@ -43,7 +43,7 @@ test_unread() {
 # once with none that does. $code is what it exits with. To be used as
 #	look=0 && while test_more_looks; do test_look EIO "/HEAD$" status >out 2>err && ... || return 1; done && test $look -gt 2
 test_more_looks() {
-	test $look = 0 || test $code != 199 || return 1
+	test "$look" = 0 || test "$code" != 199 || return 1
 	look=$((look + 1))
 	# with a program that is broken, or gone, it would go on for ever
 	test $look -lt 500 || {
@@ -56,7 +56,7 @@ test_more_looks() {
 test_look() {
 	ews_error=$1 ews_look=$2 code=0
 	shift 2
-	test_unread "$ews_error" $look "$ews_look" "$@" || code=$?
+	test_unread "$ews_error" "$look" "$ews_look" "$@" || code=$?
 }
 
 # test_stopped_at <call>[#<n>] <name> <command> <argument>...: git ews, stopped when its n-th (first) such call of <name> is done; meanwhile
