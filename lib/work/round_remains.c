@@ -10,9 +10,9 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "store/commit.h"
-#include "store/git.h"
 #include "store/tree.h"
 #include "work/head.h"
+#include "work/history.h"
 #include "work/merge.h"
 #include "work/session_place.h"
 
@@ -36,23 +36,23 @@ static int find_head(struct ews_oid *out, const struct ews_session *session)
 /* Does `head` have commits that `first` (none: nothing) does not lead to? One that an agent merely looked at is no work. */
 static int is_past(const struct ews_session *session, const struct ews_oid *head, const struct ews_oid *first)
 {
-	char hex[EWS_OID_HEX_MAX], not_hex[EWS_OID_HEX_MAX + 1] = "";
-	char *args[] = { (char[]){ "rev-list" }, (char[]){ "--max-count=1" }, hex, not_hex, NULL };
-	EWS_CLEANUP(buf) struct ews_buf answer = EWS_BUF_INIT;
-	EWS_CLEANUP(buf) struct ews_buf complaint = EWS_BUF_INIT;
-	const struct ews_git_opts git = { .own_dir = session->repo->common_dir, .out = &answer, .err = &complaint };
-	int status;
+	EWS_CLEANUP(oids) struct ews_oids beyond = EWS_OIDS_INIT;
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv known = EWS_STRV_INIT;
+	char hex[EWS_OID_HEX_MAX];
+	int rc;
 
-	if (ews_oid_is_none(head))
-		return 0;
-	(void)ews_oid_hex(hex, head);
-	if (ews_oid_is_none(first))
-		return 1;
-	*not_hex = '^';
-	(void)ews_oid_hex(not_hex + 1, first);
-	status = ews_git_run(&git, args);
+	if (ews_oid_is_none(head) || ews_oid_is_none(first))
+		return !ews_oid_is_none(head);
+	ews_strv_add(&ids, ews_oid_hex(hex, head));
+	ews_strv_add(&known, ews_oid_hex(hex, first));
+	rc = ews_history_list_beyond(&beyond, session->repo, &ids, &known);
 	/* Where git can't say that, it has. */
-	return status < 0 ? status : status != 0 || answer.len;
+	if (rc == EWS_EGIT) {
+		ews_error_clear();
+		return 1;
+	}
+	return rc < 0 ? rc : beyond.n > 0;
 }
 
 static int list_commit(struct ews_entries *out, struct ews_oid *tree, struct ews_odb *odb, const struct ews_oid *oid)
