@@ -36,10 +36,10 @@ static void drop_own(struct ews_index_lock *lock)
 	ews_cleanup_fd(&lock->fd);
 }
 
-/* What a lock of ours is known by. -1: there is none, or it can't be had. It is locked itself as long as somebody holds it. */
-static int make_own(int git_fd)
+/* Make the file, which is locked as long as somebody holds it. -1: errno says why it can't be. */
+static int make_held(int git_fd, const char *name)
 {
-	int fd = openat(git_fd, EWS_INDEX_LOCK_OWN, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	int fd = openat(git_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 
 	if (fd >= 0)
 		(void)flock(fd, LOCK_EX | LOCK_NB);
@@ -55,9 +55,7 @@ static int take_once(struct ews_index_lock *lock)
 		return -1;
 	/* No hard links here, or somebody removed it. */
 	drop_own(lock);
-	lock->fd = openat(lock->git_fd, EWS_INDEX_LOCK, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-	if (lock->fd >= 0)
-		(void)flock(lock->fd, LOCK_EX | LOCK_NB);
+	lock->fd = make_held(lock->git_fd, EWS_INDEX_LOCK);
 	return lock->fd;
 }
 
@@ -68,7 +66,7 @@ int ews_index_lock_take(struct ews_index_lock *out, int git_fd)
 	int rc = 0;
 
 	ews_index_lock_sweep(git_fd);
-	lock.fd = make_own(git_fd);
+	lock.fd = make_held(git_fd, EWS_INDEX_LOCK_OWN);
 	for (unsigned wait_ms = 2; take_once(&lock) < 0; wait_ms = wait_ms < 50 ? 2 * wait_ms : wait_ms) {
 		if (errno != EEXIST)
 			rc = ews_error_os("cannot make '" EWS_INDEX_LOCK "'");

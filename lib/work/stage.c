@@ -86,14 +86,20 @@ static bool is_git_in(void *payload)
 	return true;
 }
 
+/* One of ours is known whatever git does. */
+static void sweep_index_lock(int git_fd, struct ews_litter_git *git)
+{
+	ews_index_lock_sweep(git_fd);
+	ews_litter_sweep_lock(git_fd, EWS_INDEX_LOCK, git);
+}
+
 void ews_stage_sweep_index(int git_fd, const char *workspace, int64_t since_s)
 {
 	struct ews_litter_git git = { .since_s = since_s,
 				      .is_busy = is_git_in,
 				      .payload = (char *)(uintptr_t)workspace };
 
-	ews_index_lock_sweep(git_fd);
-	ews_litter_sweep_lock(git_fd, EWS_INDEX_LOCK, &git);
+	sweep_index_lock(git_fd, &git);
 }
 
 void ews_stage_sweep(struct ews_repo *repo, int64_t since_s, bool with_index)
@@ -104,8 +110,7 @@ void ews_stage_sweep(struct ews_repo *repo, int64_t since_s, bool with_index)
 	if (repo->is_plain)
 		return;
 	if (with_index) {
-		ews_index_lock_sweep(repo->git_fd);
-		ews_litter_sweep_lock(repo->git_fd, EWS_INDEX_LOCK, &git);
+		sweep_index_lock(repo->git_fd, &git);
 		ews_litter_sweep_lock(repo->git_fd, "HEAD.lock", &git);
 		/* git commit ends with a look at what there is to tidy up. */
 		objects = ews_dir_open(ews_odb_object_dir(repo->odb));

@@ -58,7 +58,7 @@ static bool is_no_index(void *payload, const char *name)
 	return !ews_gitstate_is_of_index(name);
 }
 
-/* Did git write it anew, and has it refreshed but that? Where it has the same bytes it is told by the file from one whose time was not set. */
+/* Did git but refresh it, and write it anew? With the same bytes the file tells that from one whose time could not be set. */
 static bool is_refreshed(const struct ews_transition_work *work, const struct ews_gitstate *is, int admin)
 {
 	const struct ews_gitstate *wanted = &work->target.git;
@@ -283,7 +283,10 @@ static int write_root(struct ews_transition_result *out, const struct ews_transi
 	return fchmod(root_fd, work->target.root_mode) < 0 ? ews_error_os("cannot set the mode of the workspace") : 0;
 }
 
-/* Has the index, read into `since`, which has the files, become another than the one that was kept? Of one that git has refreshed nothing is lost. */
+/*
+ * Is the index that `admin_fd` has, which is read into `since` beside the files, another than the one that was kept? Of one that git has
+ * refreshed nothing is lost.
+ */
 static int index_changed_since(const struct ews_transition_work *work, struct ews_gitstate *since, int admin_fd)
 {
 	const struct ews_gitstate *kept = work->index_is_lent ? &work->target.git : &work->now.git;
