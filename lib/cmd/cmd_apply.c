@@ -244,15 +244,12 @@ static bool is_file_whatever(const char *word)
 
 static int read_word(struct origin *origin, struct ews_cmd_ctx *ctx, const char *word)
 {
-	int rc;
+	static int (*const named[])(struct origin *, struct ews_cmd_ctx *,
+				    const char *) = { read_session, read_round, read_range, read_suggestion };
+	int rc = 1;
 
-	rc = is_file_whatever(word) ? 1 : read_session(origin, ctx, word);
-	if (rc == 1 && !is_file_whatever(word))
-		rc = read_round(origin, ctx, word);
-	if (rc == 1 && !is_file_whatever(word))
-		rc = read_range(origin, ctx, word);
-	if (rc == 1 && !is_file_whatever(word))
-		rc = read_suggestion(origin, ctx, word);
+	for (size_t i = 0; i < sizeof(named) / sizeof(*named) && rc == 1 && !is_file_whatever(word); i++)
+		rc = named[i](origin, ctx, word);
 	return rc == 1 ? read_patch(origin, ctx, word) : rc;
 }
 
