@@ -201,7 +201,7 @@ test_expect_success '--brief: a few words for a prompt, silent where there is no
 test_expect_success 'status, lock and talk: of an intent and a label a terminal obeys nothing, whatever its alphabet' '
 	test_repo odd && words=$(printf "a\302\2331m \2331m \342\200\256z \303\251") && start_ws -n so odd odd --intent "$words" --label "$words" && printf "%s\n" "a\\302\\2331m \\2331m \\342\\200\\256z $(printf "\303\251")" >shown &&
 	git -C odd ews status >out && { sed "s/^/    label: /" shown && sed "s/^/    intent: /" shown; } >want && grep "label:\|intent:" out >got && test_cmp want got && git -C odd ews status -v odd >out && test_grep -F "$(cat shown)" out && test_grep ! -F "$words" out &&
-	git -C odd ews status odd --json >out && test_json out ".sessions[0].intent" >intent && test_grep ! 302 out && git -C odd ews lock acquire --session odd --intent "$words" >out && git -C odd ews lock status >out && test_grep -F "$(cat shown)" out && git -C odd ews lock release odd &&
+	git -C odd ews status odd --json >out && test_json out ".sessions[0].intent" >intent && test_grep ! 302 intent && git -C odd ews lock acquire --session odd --intent "$words" >out && git -C odd ews lock status >out && test_grep -F "$(cat shown)" out && git -C odd ews lock release odd &&
 	test_must_fail git -C odd ews status "x$words" 2>err && test_grep -F "xa??1m ?1m ???z $(printf "\303\251")" err && git -C odd ews end odd
 '
 
