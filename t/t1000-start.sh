@@ -547,7 +547,7 @@ test_expect_success 'P4: a start that fails in the middle leaves nothing' '
 	rm -f "broken/.git/objects/$(echo $blob | cut -c1-2)/$(echo $blob | cut -c3-)" &&
 	git -C broken for-each-ref >refs.before &&
 	test_expect_code 128 git -C broken ews start --base HEAD x >out 2>err && test_must_be_empty out &&
-	test_grep -E "$blob|src/numbers" err && nothing_is_left broken/.git &&
+	test_grep -E "$blob|src/numbers" err && test_grep "^hint: .*git fsck" err && nothing_is_left broken/.git &&
 	git -C broken for-each-ref >refs.after && test_cmp refs.before refs.after &&
 	start_ws broken x && test_same_tree broken "$ws" &&
 	echo file >in-the-way && test_repo way &&

@@ -61,7 +61,7 @@ damage() {
 
 test_expect_success 'where a pack is damaged nothing is there that is something else' '
 	git clone -q --no-hardlinks --bare p damaged.git && id=$(git -C damaged.git rev-parse HEAD:noise) &&
-	damage damaged.git "$id" && test_must_fail git -C damaged.git ews start bad >out 2>err && grep "damaged" err &&
+	damage damaged.git "$id" && test_expect_code 1 git -C damaged.git ews start bad >out 2>err && grep "damaged" err && test_grep "^hint: .*git fsck" err &&
 	git -C damaged.git ews list >list && ! grep bad list
 '
 

@@ -53,27 +53,40 @@ static bool drop_failed(struct ews_ignored *ignored, struct ews_twin *twin, cons
 	return true;
 }
 
-/* Say of the first that failed why; and where a partial clone lacks its object, how git fetches all those of the commit. */
+/*
+ * Say of the first that failed why, and what helps; where a partial clone lacks its object, git fetches all those of
+ * the commit.
+ */
 static int fail_put(struct ews_odb *odb, const struct ews_twin *twin, const char *line)
 {
-	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT, content = EWS_BUF_INIT;
 	size_t len = strcspn(line, "\t");
 	const struct ews_entry *entry = NULL;
 	char from[EWS_OID_HEX_MAX], to[EWS_OID_HEX_MAX];
+	enum ews_object_type type;
 	struct ews_oid empty;
 	bool lacks;
+	int rc = 0;
 
 	if (ews_path_unescape(&path, line, len) == 0)
 		entry = ews_entries_find(&twin->content.scan.entries, path.ptr);
+	if (entry && ews_oid_is_none(&entry->oid))
+		entry = NULL;
 	/* First, for to look for it sets errors, and clears them. */
-	lacks = entry && !ews_oid_is_none(&entry->oid) && ews_odb_is_partial(odb) && !ews_odb_has(odb, &entry->oid);
-	ews_error(EWS_EIO, "cannot fill the workspace: '%.*s': %s", (int)len, line, line + len + 1);
+	lacks = entry && ews_odb_is_partial(odb) && !ews_odb_has(odb, &entry->oid);
+	if (entry && !lacks)
+		rc = ews_odb_read(&content, &type, odb, &entry->oid);
+	if (!ews_odb_has_lost(rc))
+		rc = EWS_EIO;
+	ews_error((enum ews_code)rc, "cannot fill the workspace: '%.*s': %s", (int)len, line, line + len + 1);
+	if (rc != EWS_EIO)
+		ews_error_hint("nothing was begun; 'git fsck' shows what else the store has lost");
 	if (!lacks || twin->is_unborn)
-		return EWS_EIO;
+		return rc;
 	ews_odb_empty_tree(&empty, odb);
 	ews_error_hint("'git diff --shortstat %s %s' fetches what is missing", ews_oid_hex(from, &empty),
 		       ews_oid_hex(to, &twin->head));
-	return EWS_EIO;
+	return rc;
 }
 
 /* Files that come from objects, as git stores them: those that a filter would have changed. */
