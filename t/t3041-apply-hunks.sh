@@ -57,6 +57,11 @@ test_expect_success 'from git'\''s own directory, where hooks run, they are seen
 	done && git -C hooked/.git ews revert s -- src/main.c && git -C hooked ews diff --exit-code s
 '
 
+test_expect_success 'P4: a work tree may lie in git'\''s own directory, as those of a bare clone do: its subdirectories are places in a twin' '
+	test_repo around && mkdir around/sub && echo old >around/sub/s && git -C around add . && git -C around commit -qm sub && git clone -q --bare around around.git && git -C around.git worktree add -q --detach tree main && start_ws around.git/tree s && echo work >>"${ws:?}/sub/s" && echo work >>"${ws:?}/run.sh" &&
+	git -C around.git/tree/sub ews diff --name-only s -- . >out && echo sub/s | test_cmp - out && git -C around.git/tree/sub ews revert s -- . && git -C around.git/tree ews diff --name-only s >out && echo run.sh | test_cmp - out && git -C around.git/tree ews end s
+'
+
 test_expect_success 'paths are seen from the same place, whether one stands in the workspace or in the project' '
 	test_repo twin && mkdir twin/sub && echo old | tee twin/f >twin/sub/f && git -C twin add . && git -C twin commit -qm sub && start_ws twin --in .superqode/ws t && echo sub >"${ws:?}/sub/f" && echo top >"${ws:?}/f" &&
 	for dir in "${ws:?}/sub" twin/sub; do

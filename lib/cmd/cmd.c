@@ -381,23 +381,28 @@ static char *find_top(const struct ews_cmd_ctx *ctx)
 	return top;
 }
 
-/* Git's own directory, where hooks run, is in no twin, though it may lie below the project's top. */
-static bool is_in_git_dir(const struct ews_cmd_ctx *ctx)
+/* Git's own directory, where hooks run, is in no twin, though it may lie below a top; and a top may lie below it. */
+static bool is_in_git_dir(const struct ews_cmd_ctx *ctx, const char *top)
 {
 	const struct ews_repo *repo = ctx->repo;
+	const char *const dirs[] = { repo ? repo->git_dir : NULL, repo ? repo->common_dir : NULL };
 
-	return repo && !repo->is_plain && !repo->is_bare &&
-	       (ews_path_is_inside(ctx->cwd, repo->git_dir) || ews_path_is_inside(ctx->cwd, repo->common_dir));
+	for (size_t i = 0; i < 2; i++) {
+		if (!repo || repo->is_plain || repo->is_bare || !ews_path_is_inside(ctx->cwd, dirs[i]))
+			continue;
+		if (!top || !ews_path_is_inside(ctx->cwd, top) || !ews_path_is_inside(top, dirs[i]))
+			return true;
+	}
+	return false;
 }
 
 /* Where relative paths are seen from below `root`: workspaces and project are twins, so it is the same place in each. */
 static char *find_place(const struct ews_cmd_ctx *ctx, const char *root)
 {
-	EWS_CLEANUP(free) char *top = NULL;
+	EWS_CLEANUP(free) char *top = find_top(ctx);
 
-	if (is_in_git_dir(ctx))
+	if (is_in_git_dir(ctx, top))
 		return ews_strdup(root);
-	top = find_top(ctx);
 	if (top && ews_path_is_inside(ctx->cwd, top))
 		return ews_path_join(root, ctx->cwd + strlen(top));
 	return ews_strdup(ews_path_is_inside(ctx->cwd, root) ? ctx->cwd : root);
