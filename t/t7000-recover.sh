@@ -373,9 +373,24 @@ test_expect_success 'P4: a link to git that an agent rewrote, or deleted, is wri
 	test_repo bent && for method in worktree snapshot; do
 		for how in "rm -rf .git && git init -q" "rm -rf .git"; do
 			start_ws bent ag --method $method && (cd "${ws:?}" && git commit -q --allow-empty -m mine && echo work >aw && eval "$how") && test_expect_code 1 git -C bent ews diff ag 2>err && hint=$(sed -n "s/^hint: .\(git ews recover ag\). writes it anew, and leaves the files alone$/\1/p" err) && (cd bent && eval "${hint:?}") >out 2>err &&
-				test_grep "written anew, and the files stay" out && { test "$method $how" != "worktree rm -rf .git && git init -q" || test_grep "is in trash$" out; } && if test $method = worktree; then has_work "$ws" mine; else test_grep work "${ws:?}/aw"; fi && git -C bent ews diff --stat ag >out && test_grep "^ aw | 1 +$" out && git -C bent ews recover ag 2>err && test_grep "nothing is interrupted" err && git -C bent ews end ag && git -C bent ews clean --now || return 1
+				test_grep "written anew.* and the files stay" out && { test "$method $how" != "worktree rm -rf .git && git init -q" || test_grep "is in trash$" out; } && if test $method = worktree; then has_work "$ws" mine; else test_grep work "${ws:?}/aw"; fi && git -C bent ews diff --stat ag >out && test_grep "^ aw | 1 +$" out && git -C bent ews recover ag 2>err && test_grep "nothing is interrupted" err && git -C bent ews end ag && git -C bent ews clean --now || return 1
 		done
 	done && start_ws bent ag --method snapshot && (cd "$ws" && git commit -q --allow-empty -m mine && echo work >aw && git config core.bare true) && git -C bent ews recover ag --json >json && test_grep "written anew" json && has_work "$ws" mine && git -C bent ews end ag
+'
+
+test_expect_success STRACE 'P4: what is written, changed or removed while the link is written anew stays as it is, also where that was killed, is undone and done again' '
+	as_left() {
+		test_grep late "${ws:?}/late" && test_grep more "${ws:?}/aw" && test_path_is_missing "${ws:?}/run.sh"
+	} && test_repo goes_on && start_ws goes_on ag && echo work >"${ws:?}/aw" && rm "${ws:?}/.git" && test_stopped_at mkdirat trash "echo late >\"\${ws:?}/late\" && echo more >>\"\${ws:?}/aw\" && rm \"\${ws:?}/run.sh\"" -C goes_on recover ag && test_grep "the files stay" out && as_left &&
+	git -C goes_on ews undo ag && as_left && git -C goes_on ews undo --redo ag && as_left && rm "${ws:?}/.git" "${ws:?}/aw" "${ws:?}/late" && echo once >"${ws:?}/run.sh" &&
+	test_expect_code 137 test_strace log -qq -P .git -e trace=renameat -e inject=renameat:signal=KILL git-ews -C goes_on recover ag && echo late >"${ws:?}/late" && echo more >"${ws:?}/aw" && rm "${ws:?}/run.sh" && git -C goes_on ews recover --all && as_left && git -C goes_on ews diff ag && git -C goes_on ews end ag
+'
+
+test_expect_success 'P4: git works again in a workspace whose git directory lacked more than the link, or named what is nowhere' '
+	test_repo lacks && for how in "snapshot rm -rf .git && mkdir .git" "snapshot rm -rf .git/refs" "snapshot rm .git/HEAD && : >.git/objects/info/alternates" "worktree rm .git && echo junk >\$admin/index" "worktree rm .git && echo $(git hash-object -t blob /dev/null) >\$admin/HEAD"; do
+		start_ws lacks ag --method "${how%% *}" && admin=$(git -C "${ws:?}" rev-parse --absolute-git-dir) && echo work >"${ws:?}/aw" && (cd "$ws" && eval "${how#* }") && test_expect_code 1 git -C lacks ews diff ag && git -C lacks ews recover ag >out && test_grep "written anew" out && { test "$how" = "snapshot rm -rf .git/refs" || test_grep "with HEAD and index of snap-" out; } &&
+			test "$(git -C "$ws" rev-parse --show-toplevel)" = "$ws" && has_work "$ws" "$(git -C lacks log -1 --format=%s)" && git -C lacks ews diff --stat ag >out && test_grep "^ aw | 1 +$" out && git -C lacks ews end ag && git -C lacks ews clean --now || return 1
+	done
 '
 
 test_expect_success 'P4: so an agent'"'"'s round comes to its end with the work' '

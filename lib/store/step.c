@@ -243,6 +243,7 @@ static const struct member {
 	{ "leaves_project", TRUTH, offsetof(struct ews_step, leaves_project), true, true },
 	{ "owners", TRUTH, offsetof(struct ews_step, with_owners), true, false },
 	{ "exact", TRUTH, offsetof(struct ews_step, is_exact), true, false },
+	{ "git_alone", TRUTH, offsetof(struct ews_step, is_git_alone), true, true },
 	{ "index", TRUTH, offsetof(struct ews_step, with_index), true, false },
 	{ "commit", TEXT, offsetof(struct ews_step, commit), true, false },
 };

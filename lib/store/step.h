@@ -67,6 +67,7 @@ struct ews_step {
 	uint64_t redo_sequence; /* order among redos, for it is the last that undo takes first; 0: not done again */
 	uint64_t redone_after; /* the sequence of the last step at that time: it comes after that one */
 	bool is_exact; /* it is limited to those very paths, not to what they hold */
+	bool is_git_alone; /* it is limited to git's own state: every file stays as it is */
 	bool with_index; /* those paths are staged as well */
 	/*
 	 * A commit that was made of it: "<branch> <old id> <new id>", ids of zeros where there is none, or it was not

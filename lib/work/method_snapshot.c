@@ -35,6 +35,7 @@
 #define GIT_DIR ".git"
 #define ALTERNATES "objects/info/alternates"
 #define CONFIG "config"
+#define REFS "refs"
 #define KEPT "ews"
 #define EXCLUDES "core.excludesfile"
 #define LINK_BYTES_MAX (64 * EWS_KIB)
@@ -455,9 +456,18 @@ static int has_plain_config(const struct ews_place *place, int fd)
 		      : ews_repo_format_is_plain(text.ptr, text.len, ews_odb_algo(place->odb), fd);
 }
 
+/* Without these git takes it for no repository, and may find another above. */
+static int has_dirs(int fd)
+{
+	int refs = ews_file_is_there(fd, REFS);
+	int rc = refs < 0 ? refs : ews_file_is_there(fd, "objects");
+
+	return rc < 0 ? ews_error_if_passing(rc) : refs && rc;
+}
+
 /* What of that by which git finds the repository and its objects is not as it has to be. */
 struct bent {
-	bool alternates, commondir, config;
+	bool alternates, commondir, config, dirs;
 };
 
 static int look(struct bent *out, const struct ews_place *place, int fd)
@@ -465,9 +475,10 @@ static int look(struct bent *out, const struct ews_place *place, int fd)
 	int alternates = has_our_alternates(place, fd);
 	int commondir = alternates < 0 ? alternates : has_commondir(fd);
 	int config = commondir < 0 ? commondir : has_plain_config(place, fd);
+	int dirs = config < 0 ? config : has_dirs(fd);
 
-	*out = (struct bent){ !alternates, commondir > 0, !config };
-	return config < 0 ? config : 0;
+	*out = (struct bent){ !alternates, commondir > 0, !config, !dirs };
+	return dirs < 0 ? dirs : 0;
 }
 
 static int tampered(struct ews_strv *out, const struct ews_place *place, int workspace_fd)
@@ -495,6 +506,8 @@ static int tampered(struct ews_strv *out, const struct ews_place *place, int wor
 		ews_strv_add(out, GIT_DIR "/commondir");
 	if (bent.config)
 		ews_strv_add(out, EWS_METHOD_CONFIG);
+	if (bent.dirs)
+		ews_strv_add(out, GIT_DIR "/" REFS);
 	return 0;
 }
 
@@ -552,6 +565,8 @@ static int repair(const struct ews_place *place, int workspace_fd, const struct 
 	if (fd < 0)
 		return fd;
 	rc = look(&bent, place, fd);
+	if (rc == 0 && bent.dirs)
+		rc = make_dirs(fd);
 	if (rc == 0 && bent.commondir)
 		rc = put_away(place, fd, "commondir");
 	if (rc == 0 && bent.config)

@@ -5,8 +5,13 @@
  */
 #include "work/relink.h"
 
+#include <stdlib.h>
+
+#include "base/alloc.h"
 #include "base/error.h"
+#include "store/index.h"
 #include "work/content.h"
+#include "work/head.h"
 #include "work/history.h"
 #include "work/ignored.h"
 #include "work/look.h"
@@ -30,16 +35,40 @@ static int find_bent(struct ews_strv *out, struct ews_session *session)
 	return rc < 0 ? rc : 0;
 }
 
-/* The state that git has there, unless it names what is neither there nor in the store. */
-static int settle_git(struct ews_content *now, struct ews_session *session)
+/* Does it name what makes sense, and is in the store by now? */
+static int check_git(const struct ews_session *session, const struct ews_gitstate *git)
+{
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+	struct ews_oid commit;
+	int head = ews_head_find_in(&commit, session, git, NULL), rc;
+
+	if (head < 0 || head == EWS_HEAD_DAMAGED)
+		return head < 0 ? head : EWS_EDAMAGED;
+	if (!git->has_index)
+		return 0;
+	/* What git knows, and we don't, is whole for all that we know. */
+	rc = ews_index_parse_state(&index, git, ews_odb_algo(session->repo->odb));
+	if (rc != EWS_EUNSUPPORTED)
+		return rc;
+	ews_error_clear();
+	return 0;
+}
+
+/*
+ * The state that git has there, unless it names what is neither there nor in the store: then that of a snapshot, whose id goes to `*from`,
+ * which the caller frees.
+ */
+static int settle_git(struct ews_content *now, char **from, struct ews_session *session)
 {
 	EWS_CLEANUP(content) struct ews_content seen = EWS_CONTENT_INIT;
 	EWS_CLEANUP(snapshot) struct ews_snapshot last = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(strv) struct ews_strv closed = EWS_STRV_INIT;
 	int rc = ews_gitstate_file(&now->git, "HEAD") ? ews_history_adopt(session, &closed, &now->git) : EWS_EDAMAGED;
 
+	if (rc >= 0)
+		rc = check_git(session, &now->git);
 	if (rc != EWS_EDAMAGED)
-		return rc < 0 ? rc : 0;
+		return rc;
 	ews_error_clear();
 	rc = ews_registration_last_seen(&last, &seen, session);
 	if (rc == 0) {
@@ -47,12 +76,13 @@ static int settle_git(struct ews_content *now, struct ews_session *session)
 
 		now->git = seen.git;
 		seen.git = strange;
+		*from = ews_strdup(last.id);
 	}
 	return rc;
 }
 
 /* Keep the files that are there, and what git's state shall be. */
-static int keep(struct ews_snapshot *out, struct ews_session *session)
+static int keep(struct ews_snapshot *out, char **from, struct ews_session *session)
 {
 	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(session->repo->odb);
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
@@ -75,7 +105,7 @@ static int keep(struct ews_snapshot *out, struct ews_session *session)
 	if (rc == 0)
 		rc = ews_ignored_settle(&now, session, &known, NULL, NULL);
 	if (rc == 0)
-		rc = settle_git(&now, session);
+		rc = settle_git(&now, from, session);
 	return rc < 0 ? rc : ews_snapshot_keep(out, session->repo, batch, &now, &opts);
 }
 
@@ -95,13 +125,14 @@ int ews_relink(struct ews_strv *done, struct ews_session *session, ews_progress_
 	EWS_CLEANUP(revert_result) struct ews_revert_result result = EWS_REVERT_RESULT_INIT;
 	EWS_CLEANUP(snapshot) struct ews_snapshot kept = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(strv) struct ews_strv bent = EWS_STRV_INIT;
-	struct ews_revert_opts opts = { .verb = "revert", .progress = progress, .payload = payload };
+	EWS_CLEANUP(free) char *from = NULL;
+	struct ews_revert_opts opts = { .verb = "revert", .git_alone = true, .progress = progress, .payload = payload };
 	const char *id = session->state.id;
 	int rc = find_bent(&bent, session);
 
 	if (rc < 0 || !bent.n)
 		return rc;
-	rc = keep(&kept, session);
+	rc = keep(&kept, &from, session);
 	opts.to = kept.id;
 	if (rc == 0)
 		rc = ews_revert(&result, session, &opts);
@@ -109,7 +140,7 @@ int ews_relink(struct ews_strv *done, struct ews_session *session, ews_progress_
 		rc = ews_error(EWS_ENOTVERIFIED, "'%s' was written anew, but not all is as it was", bent.items[0]);
 	if (rc < 0)
 		return ews_error_wrap("session '%s'", id);
-	ews_strv_addf(done, "session '%s': '%s' was written anew, and the files stay as they are%s", id,
-		      bent.items[0], result.put.kept.n ? "; what stood there is in trash" : "");
+	ews_strv_addf(done, "session '%s': '%s' was written anew%s%s, and the files stay as they are%s", id,
+		      bent.items[0], from ? ", with HEAD and index of " : "", from ? from : "", result.put.kept.n ? "; what stood there is in trash" : "");
 	return 0;
 }

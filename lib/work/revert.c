@@ -41,6 +41,7 @@ static int make_step(struct ews_step *step, struct ews_repo *repo, const struct 
 	free(step->after);
 	step->after = ews_strdup(target->id);
 	step->with_owners = opts->owners;
+	step->is_git_alone = opts->git_alone;
 	ews_step_set_paths(step, opts->only);
 	return 0;
 }

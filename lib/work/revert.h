@@ -14,6 +14,7 @@
 struct ews_revert_opts {
 	const char *to; /* snapshot; NULL: the session's base */
 	const char *const *only; /* NULL-ended paths; NULL: all */
+	bool git_alone; /* every file stays as it is, and git's own state is put */
 	bool full; /* --verify=full: re-read every covered path */
 	bool accepts_refreshed; /* as that of a transition */
 	bool owners; /* owner and group are put back as well, where that is permitted */

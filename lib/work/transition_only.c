@@ -1,6 +1,8 @@
 /*
  * Paths that a transition is limited to.
  *
+ * Of one that is about git's own state alone there are none.
+ *
  * They are names of files and directories, of which the latter mean all that they hold; or, where the step says that it is exact,
  * they mean nothing but themselves. The first becomes the second where a directory that a named path lies in is gone, or a file
  * stands in its place: it is made, and what is in the way has to go, but what else it held was not asked for.
@@ -101,11 +103,16 @@ static void add_inside(struct ews_strv *to, const void *items, size_t size, size
 
 void ews_transition_limit(struct ews_transition_work *work, int root_fd)
 {
+	static const char *const nothing[] = { NULL };
 	const char *const *only = work->opts->only;
 	const struct ews_entries *then = &work->target.scan.entries;
 	const struct ews_scan *now = &work->now.scan;
 	struct ews_step *step = work->step;
 
+	if (step->is_git_alone) {
+		work->only = nothing;
+		return;
+	}
 	work->only = only;
 	while (only && only[work->n_only])
 		work->n_only++;
