@@ -342,7 +342,7 @@ test_expect_success STRACE 'P4: the record of a round whose ref can not be read 
 test_expect_success 'P8: who stands in a round that can not be looked for just now is told nothing of another team' '
 	test_repo red && git -C red ews round start --team red --agent x >path 2>err && take_ws path && git -C red ews round start --agent y && for verb in list prompt scratch; do
 		git -C "$ws" ews round $verb >want && look=0 && while test_more_looks; do
-			test_look EIO "/(rounds|sessions)(/.*)?$" -C "$ws" round $verb >out 2>err && { test $code != 0 || test_grep "damaged: .*Input/output error" out || test_cmp want out; } || return 1
+			test_look EIO "/(rounds|sessions)(/.*)?$" -C "$ws" round $verb >out 2>err && { test $code != 0 || test_grep "damaged: .*Input/output error" err || test_cmp want out; } || return 1
 		done && test $look -gt 4 || return 1
 	done
 '
@@ -371,6 +371,17 @@ test_expect_success 'P8: of a round that ended it is said, with --json as well, 
 	echo wip >worn/wip && ws=$(git -C worn ews round start --agent dan 2>err) && echo more >>"${ws:?}/wip" && dan=ews/${ws##*/} && loses worn "$(git -C worn rev-parse "$dan:wip")" && git -C worn ews round end --all --json --dry-run >json 2>err && test_json_count json .rounds 2 &&
 	git -C worn ews round end --agent dan --json >json 2>err && test_json json ".rounds[0].round" "$dan" && test_json json ".rounds[0].committed" true && test_json json ".rounds[0].changes" null && test_json json ".damaged[0].path" "$dan" && test "$(git -C worn show "$dan:wip")" = "wip
 more" && regains
+'
+
+test_expect_success 'P8: a round whose record can not be read is named, and keeps nobody from the rounds of the others' '
+	test_repo blank && for agent in ann ben; do git -C blank ews round start --agent $agent >path 2>err && take_ws path && echo $agent >"${ws:?}/new" && round=$(git -C blank ews round end --agent $agent) && eval "$agent=$round" || return 1; done &&
+	record=$HOME/.superqode/working/blank/rounds/default/${ann#ews/}.json && cp "$record" keep && echo garbage >"$record" && git -C blank ews round list >out 2>err && test_line_count = 2 out && test_grep "^$ben  ended .* 1 file(s) (+1/-0): new$" out && test_grep "^$ann  damaged: the record of round .$ann.: not JSON$" out && test_grep "^warning: damaged: $ann (.*: not JSON)$" err && test_line_count = 1 err &&
+	git -C blank ews round list --json >json 2>err && test_must_be_empty err && test_json_count json .rounds 1 && test_json json ".rounds[0].round" "$ben" && test_json_count json .damaged 1 && test_json json ".damaged[0].path" "$ann" && for verb in peers prompt scratch; do
+		git -C blank ews round $verb --agent cid >out 2>err && { test $verb = scratch || test_grep "agent2: $ben  1 file(s)" out; } && test_grep "^warning: damaged: $ann " err && git -C blank ews round $verb --agent cid --json >json && test_json json ".damaged[0].path" "$ann" || return 1
+	done && git -C blank ews round show "$ben" && git -C blank ews round diff "$ben" >out && test_grep "^+ben" out && for verb in show diff; do test_expect_code 1 git -C blank ews round $verb "$ann" 2>err && test_grep "^error: the record of round .$ann." err && test_grep "^hint: .*move it away" err || return 1; done &&
+	cp keep "$record" && for error in EIO EMFILE; do
+		test_unread $error 1 "openat.*/${ann#ews/}.json$" -C blank round list >out 2>err && test_grep "^$ben .* 1 file(s)" out && test_grep "^warning: damaged: $ann " err && test_expect_code 128 test_unread $error 1 "openat.*/${ann#ews/}.json$" -C blank round show "$ann" 2>err && test_grep "^error: the record of round .$ann." err || return 1
+	done
 '
 
 test_done

@@ -181,15 +181,22 @@ void ews_error_save(struct ews_error_saved *out)
 	out->os_error = slot.os_error;
 }
 
-int ews_error_restore(struct ews_error_saved *saved)
+int ews_error_repeat(const struct ews_error_saved *saved)
 {
 	/* Without memory for the copy the code still comes home. */
 	slot.code = saved->code;
 	(void)snprintf(slot.message, sizeof(slot.message), "%s", saved->message ? saved->message : "out of memory");
 	(void)snprintf(slot.hint, sizeof(slot.hint), "%s", saved->hint ? saved->hint : "");
 	slot.os_error = saved->os_error;
-	ews_error_saved_release(saved);
 	return slot.code;
+}
+
+int ews_error_restore(struct ews_error_saved *saved)
+{
+	int rc = ews_error_repeat(saved);
+
+	ews_error_saved_release(saved);
+	return rc;
 }
 
 void ews_error_saved_release(struct ews_error_saved *saved)

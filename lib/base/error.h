@@ -102,6 +102,8 @@ struct ews_error_saved {
 void ews_error_save(struct ews_error_saved *out);
 /* Make `saved` the error of this thread, release it, give its code back. */
 int ews_error_restore(struct ews_error_saved *saved);
+/* The same, and keep it. */
+int ews_error_repeat(const struct ews_error_saved *saved);
 /* Another one is to be told instead. */
 void ews_error_saved_release(struct ews_error_saved *saved);
 

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path_line.h"
 #include "cmd/cmd.h"
 #include "cmd/cmd_diff.h"
 #include "cmd/progress.h"
@@ -111,15 +112,16 @@ static int find_agent(struct who *who, struct ews_repo *repo)
 }
 
 /* The one that we stand in, else the agent's; NULL: there is none. */
-static const struct ews_round *find_round(const struct ews_rounds *rounds, const struct who *who)
+static int find_round(const struct ews_round **out, const struct ews_rounds *rounds, const struct who *who)
 {
-	const struct ews_round *round = NULL;
+	int rc;
 
-	if (!who->round)
-		return ews_round_of(rounds, who->agent);
-	if (ews_round_find(&round, rounds, who->round) < 0)
-		ews_error_clear(); /* its start was killed */
-	return round;
+	*out = who->round ? NULL : ews_round_of(rounds, who->agent);
+	rc = who->round ? ews_round_find(out, rounds, who->round) : 0;
+	if (rc != EWS_ENOTFOUND)
+		return rc;
+	ews_error_clear(); /* its start was killed */
+	return 0;
 }
 
 /* ---- start, end ---- */
@@ -145,6 +147,16 @@ static void show_damaged(const struct ews_cmd_ctx *ctx, cJSON *object, const str
 {
 	ews_render_reasons(object, "damaged", "message", damaged);
 	ews_render_reasons_talk(ctx, "damaged", damaged);
+}
+
+/* Those whose record can't be read are named as the others are. */
+static void add_unread(struct ews_strv *damaged, const struct ews_rounds *rounds)
+{
+	for (size_t i = 0; i < rounds->n_unread; i++) {
+		EWS_CLEANUP(free) char *name = ews_strfmt("ews/%s", rounds->unread[i].id);
+
+		ews_path_line_add(damaged, name, rounds->unread[i].why.message);
+	}
 }
 
 static void show_start(struct ews_cmd_ctx *ctx, const struct ews_round_start_result *result)
@@ -383,9 +395,10 @@ static int name_only(struct ews_cmd_ctx *ctx, struct ending *set)
 	int rc;
 
 	rc = ews_rounds_read(&rounds, ctx->repo, set->who.team);
+	if (rc == 0)
+		rc = find_round(&round, &rounds, &set->who);
 	if (rc < 0)
 		return rc;
-	round = find_round(&rounds, &set->who);
 	if (!round)
 		return ews_error(EWS_ENOTFOUND, "agent '%s' has no round in team '%s'", set->who.agent,
 				 set->who.team);
@@ -481,13 +494,15 @@ static int look(struct view *view, struct ews_cmd_ctx *ctx, const char *const *u
 	if (rc == 0)
 		rc = find_agent(&view->who, ctx->repo);
 	if (rc == 0)
-		rc = ews_rounds_read(&view->rounds, ctx->repo, view->who.team);
+		rc = ews_rounds_read_sound(&view->rounds, ctx->repo, view->who.team);
+	if (rc == 0)
+		rc = find_round(&view->team.own, &view->rounds, &view->who);
 	if (rc == 0)
 		rc = ews_scratch_list(&view->archives, ctx->repo, view->who.team);
 	if (rc < 0)
 		return rc;
+	add_unread(&view->damaged, &view->rounds);
 	ews_round_peers(&view->team.peers, &view->team.n, &view->rounds, view->who.agent);
-	view->team.own = find_round(&view->rounds, &view->who);
 	view->team.archives = &view->archives;
 	view->team.damaged = &view->damaged;
 	rc = is_private(ctx->repo, view->team.own);
@@ -577,6 +592,7 @@ static int scratch(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		else
 			(void)cJSON_AddNullToObject(object, "path");
 		ews_render_paths(object, "archives", &view.archives);
+		show_damaged(ctx, object, &view.damaged);
 		ews_cmd_json_show(ctx, object);
 		return 0;
 	}
@@ -584,12 +600,13 @@ static int scratch(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		ews_cmd_add_place(ctx, path);
 	for (size_t i = 0; i < view.archives.n; i++)
 		ews_cmd_add_place(ctx, view.archives.items[i]);
+	show_damaged(ctx, object, &view.damaged);
 	return 0;
 }
 
 /* ---- all of a team ---- */
 
-/* Read the command line and the team's rounds. */
+/* Read the command line and the team's rounds, as far as they can be read. */
 static int open_team(struct ews_rounds *rounds, struct ews_cmd_args *args, struct who *who, struct ews_cmd_ctx *ctx,
 		     const char *const *usage, size_t words, int argc, char **argv)
 {
@@ -603,7 +620,7 @@ static int open_team(struct ews_rounds *rounds, struct ews_cmd_args *args, struc
 	rc = ews_cmd_open_repo(ctx);
 	if (rc == 0)
 		rc = find_team(who, ctx->repo);
-	return rc < 0 ? rc : ews_rounds_read(rounds, ctx->repo, who->team);
+	return rc < 0 ? rc : ews_rounds_read_sound(rounds, ctx->repo, who->team);
 }
 
 static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
@@ -641,6 +658,12 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		ews_render_round_summary(&ctx->out, &damaged, ctx->repo, round);
 		ews_buf_addc(&ctx->out, '\n');
 	}
+	for (size_t i = 0; i < rounds.n_unread && !ctx->json; i++) {
+		ews_buf_addf(&ctx->out, "ews/%s  damaged: ", rounds.unread[i].id);
+		ews_render_words(&ctx->out, rounds.unread[i].why.message);
+		ews_buf_addc(&ctx->out, '\n');
+	}
+	add_unread(&damaged, &rounds);
 	show_damaged(ctx, object, &damaged);
 	if (ctx->json)
 		ews_cmd_json_show(ctx, object);
@@ -699,7 +722,7 @@ static int translate(void *payload, struct ews_cmd_ctx *ctx, struct ews_strv *wo
 	ews_strv_clear(words);
 	rc = find_team(who, ctx->repo);
 	if (rc == 0)
-		rc = ews_rounds_read(&rounds, ctx->repo, who->team);
+		rc = ews_rounds_read_sound(&rounds, ctx->repo, who->team);
 	for (size_t i = 0; i < names.n && rc == 0; i++) {
 		rc = ews_round_find(&round, &rounds, names.items[i]);
 		if (rc == 0 && ews_oid_is_none(&round->tip))

@@ -720,13 +720,12 @@ static void mend(struct ews_strv *done, struct ews_repo *repo, struct ews_round 
 int ews_rounds_mend(struct ews_strv *done, struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv teams = EWS_STRV_INIT;
-	EWS_CLEANUP(strv) struct ews_strv damaged = EWS_STRV_INIT;
 	int rc = ews_round_teams(&teams, repo);
 
 	for (size_t i = 0; i < teams.n && rc == 0; i++) {
 		EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
 
-		rc = ews_rounds_read_sound(&rounds, &damaged, repo, teams.items[i]);
+		rc = ews_rounds_read_sound(&rounds, repo, teams.items[i]);
 		for (size_t k = 0; k < rounds.n && rc == 0; k++)
 			mend(done, repo, &rounds.items[k]);
 	}

@@ -16,6 +16,7 @@ int ews_round_find(const struct ews_round **out, const struct ews_rounds *rounds
 {
 	const char *rest = ews_str_after(name, "ews/"), *id = rest ? rest : name;
 	EWS_CLEANUP(buf) struct ews_buf list = EWS_BUF_INIT;
+	const struct ews_error_saved *why = NULL;
 	const struct ews_round *found = NULL;
 	size_t n = 0;
 
@@ -26,11 +27,19 @@ int ews_round_find(const struct ews_round **out, const struct ews_rounds *rounds
 		found = &rounds->items[i];
 		ews_buf_addf(&list, "%sews/%s", n++ ? ", " : "", found->id);
 	}
+	for (size_t i = 0; i < rounds->n_unread && *id; i++) {
+		if (!ews_str_begins(rounds->unread[i].id, id))
+			continue;
+		why = &rounds->unread[i].why;
+		ews_buf_addf(&list, "%sews/%s", n++ ? ", " : "", rounds->unread[i].id);
+	}
 	if (n > 1) {
 		ews_error(EWS_EUSAGE, "'%.80s' may mean several rounds", name);
 		ews_error_hint("one of %s", list.ptr);
 		return EWS_EUSAGE;
 	}
+	if (why)
+		return ews_error_repeat(why);
 	if (found) {
 		*out = found;
 		return 0;

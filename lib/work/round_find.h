@@ -9,7 +9,10 @@
 #include "work/diff.h"
 #include "work/round_record.h"
 
-/* The round "ews/<id>", or "<id>", or what no other round's id begins with. Fails with EWS_ENOTFOUND, or EWS_EUSAGE where several do. */
+/*
+ * The round "ews/<id>", or "<id>", or what no other round's id begins with. Fails with EWS_ENOTFOUND, with EWS_EUSAGE where several do, and
+ * as it did before where that round could not be read.
+ */
 int ews_round_find(const struct ews_round **out, const struct ews_rounds *rounds, const char *name);
 
 /*

@@ -45,7 +45,12 @@ void ews_rounds_release(struct ews_rounds *rounds)
 {
 	for (size_t i = 0; i < rounds->n; i++)
 		ews_round_release(&rounds->items[i]);
+	for (size_t i = 0; i < rounds->n_unread; i++) {
+		free(rounds->unread[i].id);
+		ews_error_saved_release(&rounds->unread[i].why);
+	}
 	free(rounds->items);
+	free(rounds->unread);
 	*rounds = (struct ews_rounds)EWS_ROUNDS_INIT;
 }
 
@@ -234,24 +239,22 @@ static int cmp_by_sequence(const void *a, const void *b)
 	return strcmp(x->id, y->id);
 }
 
-/* Add the record of `id`; where it can't be read `damaged` says so, or (NULL) this fails. */
-static int add_one(struct ews_rounds *out, struct ews_strv *damaged, struct ews_repo *repo, int fd,
-		   const char *team, const char *id)
+/* Add the record of `id`, or why it can't be read. */
+static void add_one(struct ews_rounds *out, struct ews_repo *repo, int fd, const char *team, const char *id)
 {
 	EWS_CLEANUP(round) struct ews_round round = { 0 };
 	int rc = read_one(&round, repo, fd, team, id);
 
-	if (rc < 0 && rc != EWS_ENOTFOUND && !damaged)
-		return rc;
 	if (rc == 0) {
 		EWS_GROW(out->items, out->n, out->cap);
 		out->items[out->n++] = round;
 		round = (struct ews_round){ 0 };
 	} else if (rc != EWS_ENOTFOUND) {
-		ews_strv_addf(damaged, "%s\t%s", ews_error_message(), ews_error_hint_text());
+		EWS_GROW(out->unread, out->n_unread, out->unread_cap);
+		out->unread[out->n_unread] = (struct ews_round_unread){ .id = ews_strdup(id) };
+		ews_error_save(&out->unread[out->n_unread++].why);
 	}
 	ews_error_clear(); /* else it was removed since it was listed */
-	return 0;
 }
 
 /* Is one of the agents called that himself? */
@@ -305,7 +308,7 @@ static void settle_aliases(struct ews_rounds *rounds)
 	}
 }
 
-int ews_rounds_read_sound(struct ews_rounds *out, struct ews_strv *damaged, struct ews_repo *repo, const char *team)
+int ews_rounds_read_sound(struct ews_rounds *out, struct ews_repo *repo, const char *team)
 {
 	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
@@ -316,10 +319,10 @@ int ews_rounds_read_sound(struct ews_rounds *out, struct ews_strv *damaged, stru
 		ews_error_clear();
 		return 0;
 	}
-	for (size_t i = 0; i < ids.n && rc == 0; i++)
-		rc = add_one(&rounds, damaged, repo, fd, team, ids.items[i]);
 	if (rc < 0)
 		return rc;
+	for (size_t i = 0; i < ids.n; i++)
+		add_one(&rounds, repo, fd, team, ids.items[i]);
 	if (rounds.n)
 		qsort(rounds.items, rounds.n, sizeof(*rounds.items), cmp_by_sequence);
 	settle_aliases(&rounds);
@@ -330,7 +333,16 @@ int ews_rounds_read_sound(struct ews_rounds *out, struct ews_strv *damaged, stru
 
 int ews_rounds_read(struct ews_rounds *out, struct ews_repo *repo, const char *team)
 {
-	return ews_rounds_read_sound(out, NULL, repo, team);
+	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
+	int rc = ews_rounds_read_sound(&rounds, repo, team);
+
+	if (rc == 0 && rounds.n_unread)
+		rc = ews_error_repeat(&rounds.unread[0].why);
+	if (rc < 0)
+		return rc;
+	*out = rounds;
+	rounds = (struct ews_rounds)EWS_ROUNDS_INIT;
+	return 0;
 }
 
 int ews_rounds_damaged(struct ews_strv *out, struct ews_repo *repo)
@@ -341,7 +353,9 @@ int ews_rounds_damaged(struct ews_strv *out, struct ews_repo *repo)
 	for (size_t i = 0; i < teams.n && rc == 0; i++) {
 		EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
 
-		rc = ews_rounds_read_sound(&rounds, out, repo, teams.items[i]);
+		rc = ews_rounds_read_sound(&rounds, repo, teams.items[i]);
+		for (size_t k = 0; k < rounds.n_unread; k++)
+			ews_strv_addf(out, "%s\t%s", rounds.unread[k].why.message, rounds.unread[k].why.hint);
 	}
 	return rc;
 }

@@ -12,6 +12,7 @@
 #ifndef EWS_WORK_ROUND_RECORD_H
 #define EWS_WORK_ROUND_RECORD_H
 
+#include "base/error.h"
 #include "work/session.h"
 
 #define EWS_REF_ROUNDS "refs/ews/" /* and eight hex digits: git reads "ews/<round>" as that */
@@ -36,12 +37,20 @@ struct ews_round {
 	struct ews_oid tip; /* what its ref holds; none: it has gone */
 };
 
+/* One whose record, session or ref can't be read. */
+struct ews_round_unread {
+	char *id;
+	struct ews_error_saved why;
+};
+
 struct ews_rounds {
 	struct ews_round *items; /* the oldest first */
 	size_t n, cap;
+	struct ews_round_unread *unread;
+	size_t n_unread, unread_cap;
 };
 
-#define EWS_ROUNDS_INIT { NULL, 0, 0 }
+#define EWS_ROUNDS_INIT { .items = NULL }
 
 /* May a team or an agent (`what`) be called `name`? As session's ids. Fails with EWS_EUSAGE. */
 int ews_round_check_name(const char *what, const char *name);
@@ -54,9 +63,9 @@ int ews_round_teams(struct ews_strv *out, struct ews_repo *repo);
 
 /* All records of `team`. Nothing is written. Fails with EWS_EDAMAGED on one that makes no sense, naming it. */
 int ews_rounds_read(struct ews_rounds *out, struct ews_repo *repo, const char *team);
-/* Those that can be read; each of the others is added to `damaged` as "<why>\t<what to do>". */
-int ews_rounds_read_sound(struct ews_rounds *out, struct ews_strv *damaged, struct ews_repo *repo, const char *team);
-/* Of all teams those that can't. */
+/* Those that can be read, and what the others are called. */
+int ews_rounds_read_sound(struct ews_rounds *out, struct ews_repo *repo, const char *team);
+/* Of all teams those that can't, each as "<why>\t<what to do>". */
 int ews_rounds_damaged(struct ews_strv *out, struct ews_repo *repo);
 /* The record of the round `id` of `team` alone. Fails with EWS_ENOTFOUND when there is none. */
 int ews_round_read(struct ews_round *out, struct ews_repo *repo, const char *team, const char *id);

@@ -17,7 +17,7 @@ Test(round_find, a_beginning_that_several_have_is_none_of_them)
 	struct ews_round items[] = { { .id = one, .is_settled = true },
 				     { .id = two, .is_settled = true },
 				     { .id = unsettled } };
-	const struct ews_rounds rounds = { items, 3, 3 };
+	const struct ews_rounds rounds = { .items = items, .n = 3 };
 	const struct ews_round *found = NULL;
 
 	cr_assert_eq(ews_round_find(&found, &rounds, "ews/a44"), EWS_EUSAGE);
