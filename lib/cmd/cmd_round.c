@@ -290,10 +290,8 @@ static void show_end(struct ews_cmd_ctx *ctx, struct ending *set, const struct e
 	object = cJSON_CreateObject();
 	cJSON_AddItemToArray(set->rounds, object);
 	ews_render_round(object, &set->damaged, ctx->repo, round, set->with_agents);
-	/* The two commits don't tell of what neither can hold. */
 	changes = cJSON_GetObjectItemCaseSensitive(object, "changes");
-	cJSON_DeleteItemFromObject(changes, "not_in_patch");
-	if (cJSON_IsObject(changes))
+	if (cJSON_IsObject(changes) && !result->had_ended)
 		ews_render_reasons(changes, "not_in_patch", "what", &result->ended.branch_notes.left_out);
 	(void)cJSON_AddBoolToObject(object, "had_ended", result->had_ended);
 	(void)cJSON_AddBoolToObject(object, "committed", result->has_committed);

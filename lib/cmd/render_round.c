@@ -73,6 +73,8 @@ void ews_render_round(cJSON *object, struct ews_strv *damaged, struct ews_repo *
 	ews_render_time(object, "created_at", round->created_s);
 	if (ews_round_compare(&diff, repo, round) == 0 &&
 	    ews_render_changes(changes, repo, &diff, EWS_CHANGES_SUMMARY) == 0) {
+		/* The two commits don't tell of what neither can hold: the end alone knows. */
+		cJSON_DeleteItemFromObject(changes, "not_in_patch");
 		cJSON_AddItemToObject(object, "changes", ews_steal(&changes));
 		return;
 	}

@@ -20,7 +20,7 @@ const char *ews_render_round_state(const struct ews_round *round);
 
 /*
  * Fill `object`: round, state, label, base, commit, branch, totals, files; `with_agent`: and whose it is, which
- * others need not know. Where the changes can't be had they are null, and `damaged` says why.
+ * others need not know. Where the changes can't be had they are null, and `damaged` says why. They have no not_in_patch[].
  */
 void ews_render_round(cJSON *object, struct ews_strv *damaged, struct ews_repo *repo, const struct ews_round *round,
 		      bool with_agent);
