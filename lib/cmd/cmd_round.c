@@ -149,6 +149,55 @@ static void show_damaged(const struct ews_cmd_ctx *ctx, cJSON *object, const str
 	ews_render_reasons_talk(ctx, "damaged", damaged);
 }
 
+/* Each line once, though two lists have it. */
+static void talk_of_left_out(struct ews_cmd_ctx *ctx, const struct ews_round_end_result *result, bool is_one_of_many)
+{
+	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
+
+	ews_strv_add_array(&lines, result->ended.branch_notes.left_out.items);
+	ews_strv_leave_out(&lines, &result->ended.skipped);
+	ews_strv_add_array(&lines, result->ended.skipped.items);
+	if (is_one_of_many && lines.n)
+		ews_cmd_note(ctx, "round 'ews/%s':", result->round.id);
+	ews_render_kept_talk(ctx, result->is_in_place ? "not in the commit" : "not in the commit, but in trash",
+			     &lines);
+}
+
+static void talk_of_end(struct ews_cmd_ctx *ctx, const struct ews_round_end_result *result, bool is_one_of_many)
+{
+	for (size_t i = 0; i < result->notes.n; i++)
+		ews_cmd_note(ctx, "%s", result->notes.items[i]);
+	ews_render_reasons_talk(ctx, "in the commit as it stands, its filter is not run",
+				&result->ended.branch_notes.unfiltered);
+	talk_of_left_out(ctx, result, is_one_of_many);
+	ews_render_reasons_talk(
+		ctx, result->is_in_place ? "not in the scratch archive" : "not in the scratch archive, but in trash",
+		&result->left_out);
+	for (size_t i = 0; i < result->ended.drift.n; i++)
+		ews_cmd_say("drift: ", result->ended.drift.items[i]);
+}
+
+static void fill_end(cJSON *object, struct ews_strv *damaged, struct ews_cmd_ctx *ctx,
+		     const struct ews_round_end_result *result, bool with_agents)
+{
+	cJSON *changes;
+
+	ews_render_round(object, damaged, ctx->repo, &result->round, with_agents);
+	changes = cJSON_GetObjectItemCaseSensitive(object, "changes");
+	if (cJSON_IsObject(changes) && !result->had_ended)
+		ews_render_reasons(changes, "not_in_patch", "what", &result->ended.branch_notes.left_out);
+	(void)cJSON_AddBoolToObject(object, "had_ended", result->had_ended);
+	(void)cJSON_AddBoolToObject(object, "committed", result->has_committed);
+	ews_render_string(object, "scratch_archive", result->round.archive);
+	ews_render_reasons(object, "unfiltered", "filter", &result->ended.branch_notes.unfiltered);
+	ews_render_reasons(object, "left_out", "reason", &result->ended.branch_notes.left_out);
+	ews_render_reasons(object, "skipped", "reason", &result->ended.skipped);
+	ews_render_reasons(object, "not_archived", "reason", &result->left_out);
+	ews_render_sentences(object, "drift", &result->ended.drift);
+	ews_render_sentences(object, "notes", &result->notes);
+	ews_render_string(object, "undo", result->ended.undo);
+}
+
 /* Those whose record can't be read are named as the others are. */
 static void add_unread(struct ews_strv *damaged, const struct ews_rounds *rounds)
 {
@@ -171,6 +220,7 @@ static void show_start(struct ews_cmd_ctx *ctx, const struct ews_round_start_res
 		ews_cmd_add_place(ctx, state->workspace);
 		ews_cmd_note(ctx, "round ews/%s%s%s", result->round.id, result->round.is_branched ? ", branch " : "",
 			     result->round.is_branched ? result->round.branch : "");
+		talk_of_end(ctx, &result->ended, true);
 		if (removed)
 			ews_cmd_note(ctx, "%s went to trash; '%s' brings it back", removed, undo);
 		return;
@@ -180,6 +230,10 @@ static void show_start(struct ews_cmd_ctx *ctx, const struct ews_round_start_res
 	ews_json_add_path(object, "path", state->workspace);
 	ews_render_string(object, "method", ews_render_method(state->method));
 	ews_render_string(object, "removed", removed);
+	if (result->ended.round.id)
+		fill_end(cJSON_AddObjectToObject(object, "ended"), &damaged, ctx, &result->ended, true);
+	else
+		(void)cJSON_AddNullToObject(object, "ended");
 	ews_render_skips(object, &result->started.skips);
 	ews_render_sentences(object, "notes", &result->started.notes);
 	show_damaged(ctx, object, &damaged);
@@ -249,60 +303,20 @@ struct ending {
 	struct ews_strv damaged; /* rounds whose changes can't be had */
 };
 
-/* Each line once, though two lists have it. */
-static void talk_of_left_out(struct ews_cmd_ctx *ctx, const struct ending *set,
-			     const struct ews_round_end_result *result)
-{
-	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
-
-	ews_strv_add_array(&lines, result->ended.branch_notes.left_out.items);
-	ews_strv_leave_out(&lines, &result->ended.skipped);
-	ews_strv_add_array(&lines, result->ended.skipped.items);
-	if (set->all && lines.n)
-		ews_cmd_note(ctx, "round 'ews/%s':", result->round.id);
-	ews_render_kept_talk(ctx, result->is_in_place ? "not in the commit" : "not in the commit, but in trash",
-			     &lines);
-}
-
 static void show_end(struct ews_cmd_ctx *ctx, struct ending *set, const struct ews_round_end_result *result)
 {
-	const struct ews_round *round = &result->round;
-	cJSON *object, *changes;
+	if (ctx->json) {
+		cJSON *object = cJSON_CreateObject();
 
-	if (!ctx->json) {
-		if (!set->all)
-			ews_buf_addf(&ctx->out, "ews/%s\n", round->id);
-		if (result->had_ended)
-			ews_cmd_note(ctx, "round 'ews/%s' has ended before", round->id);
-		for (size_t i = 0; i < result->notes.n; i++)
-			ews_cmd_note(ctx, "%s", result->notes.items[i]);
-		ews_render_reasons_talk(ctx, "in the commit as it stands, its filter is not run",
-					&result->ended.branch_notes.unfiltered);
-		talk_of_left_out(ctx, set, result);
-		ews_render_reasons_talk(ctx,
-					result->is_in_place ? "not in the scratch archive"
-							    : "not in the scratch archive, but in trash",
-					&result->left_out);
-		for (size_t i = 0; i < result->ended.drift.n; i++)
-			ews_cmd_say("drift: ", result->ended.drift.items[i]);
+		cJSON_AddItemToArray(set->rounds, object);
+		fill_end(object, &set->damaged, ctx, result, set->with_agents);
 		return;
 	}
-	object = cJSON_CreateObject();
-	cJSON_AddItemToArray(set->rounds, object);
-	ews_render_round(object, &set->damaged, ctx->repo, round, set->with_agents);
-	changes = cJSON_GetObjectItemCaseSensitive(object, "changes");
-	if (cJSON_IsObject(changes) && !result->had_ended)
-		ews_render_reasons(changes, "not_in_patch", "what", &result->ended.branch_notes.left_out);
-	(void)cJSON_AddBoolToObject(object, "had_ended", result->had_ended);
-	(void)cJSON_AddBoolToObject(object, "committed", result->has_committed);
-	ews_render_string(object, "scratch_archive", round->archive);
-	ews_render_reasons(object, "unfiltered", "filter", &result->ended.branch_notes.unfiltered);
-	ews_render_reasons(object, "left_out", "reason", &result->ended.branch_notes.left_out);
-	ews_render_reasons(object, "skipped", "reason", &result->ended.skipped);
-	ews_render_reasons(object, "not_archived", "reason", &result->left_out);
-	ews_render_sentences(object, "drift", &result->ended.drift);
-	ews_render_sentences(object, "notes", &result->notes);
-	ews_render_string(object, "undo", result->ended.undo);
+	if (!set->all)
+		ews_buf_addf(&ctx->out, "ews/%s\n", result->round.id);
+	if (result->had_ended)
+		ews_cmd_note(ctx, "round 'ews/%s' has ended before", result->round.id);
+	talk_of_end(ctx, result, set->all);
 }
 
 static int end_one(struct ews_cmd_ctx *ctx, struct ending *set, const char *agent, const char *round)

@@ -36,6 +36,7 @@ void ews_round_start_result_release(struct ews_round_start_result *result)
 	ews_round_release(&result->round);
 	ews_start_result_release(&result->started);
 	free(result->removed);
+	ews_round_end_result_release(&result->ended);
 	*result = (struct ews_round_start_result)EWS_ROUND_START_RESULT_INIT;
 }
 
@@ -426,6 +427,8 @@ static int remove_previous(struct ews_round_start_result *out, struct ews_repo *
 	if (rc < 0)
 		return ews_error_wrap("cannot take the round 'ews/%s' away", previous->id);
 	out->removed = ews_strdup(previous->id);
+	out->ended = ended;
+	ended = (struct ews_round_end_result)EWS_ROUND_END_RESULT_INIT;
 	return 0;
 }
 

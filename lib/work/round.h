@@ -30,13 +30,26 @@ struct ews_round_start_opts {
 	const struct ews_start_opts *start; /* how the workspace is made; id, base and label are ours */
 };
 
+struct ews_round_end_result {
+	struct ews_round round;
+	bool had_ended; /* before: nothing was done */
+	bool has_committed; /* there was something to commit */
+	bool is_in_place; /* it was in the project itself, which stays: nothing of it is in trash */
+	struct ews_end_result ended;
+	struct ews_strv left_out; /* "<path>\t<why>": not in the scratch archive */
+	struct ews_strv notes; /* sentences */
+};
+
+#define EWS_ROUND_END_RESULT_INIT { .ended = EWS_END_RESULT_INIT, .left_out = EWS_STRV_INIT, .notes = EWS_STRV_INIT }
+
 struct ews_round_start_result {
 	struct ews_round round;
 	struct ews_start_result started;
 	char *removed; /* the round that went; NULL: none */
+	struct ews_round_end_result ended; /* of that, where it had gone on; else its round has no id */
 };
 
-#define EWS_ROUND_START_RESULT_INIT { .started = EWS_START_RESULT_INIT }
+#define EWS_ROUND_START_RESULT_INIT { .started = EWS_START_RESULT_INIT, .ended = EWS_ROUND_END_RESULT_INIT }
 
 /*
  * Start a round. Fails with EWS_EEXISTS while the agent has one that is not over, with EWS_EUSAGE on a `previous` that is another
@@ -51,18 +64,6 @@ struct ews_round_end_opts {
 	ews_progress_fn progress;
 	void *payload;
 };
-
-struct ews_round_end_result {
-	struct ews_round round;
-	bool had_ended; /* before: nothing was done */
-	bool has_committed; /* there was something to commit */
-	bool is_in_place; /* it was in the project itself, which stays: nothing of it is in trash */
-	struct ews_end_result ended;
-	struct ews_strv left_out; /* "<path>\t<why>": not in the scratch archive */
-	struct ews_strv notes; /* sentences */
-};
-
-#define EWS_ROUND_END_RESULT_INIT { .ended = EWS_END_RESULT_INIT, .left_out = EWS_STRV_INIT, .notes = EWS_STRV_INIT }
 
 /*
  * End a round of the agent's: all of its work under its ref, scratch archived, the workspace to trash. When any of it fails the ref is as
