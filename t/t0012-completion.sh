@@ -81,7 +81,7 @@ test_expect_success COMPLETION 'verbs that may be left out, where a session can 
 
 test_expect_success COMPLETION 'rounds' '
 	ws=$(git -C p ews round start --agent a) && echo work >"${ws:?}/work" && git -C p ews round end --agent a && git -C p for-each-ref --format="%(refname:lstrip=2)" "refs/ews/????????" >want && test_line_count = 1 want &&
-	for verb in show diff; do (cd p && offered ews round $verb "") >got && test_cmp want got || return 1; done && (cd p && offered ews apply ews/) >got && sed "s:^:ews/:" want | test_cmp - got && (cd p && offered ews round list "" && offered ews round end "") >got && test_must_be_empty got
+	for verb in show diff; do (cd p && offered ews round $verb "") >got && test_cmp want got || return 1; done && for verb in apply diff; do (cd p && offered ews $verb ews/) >got && sed "s:^:ews/:" want | test_cmp - got || return 1; done && (cd p && offered ews round list "" && offered ews round end "") >got && test_must_be_empty got
 '
 
 test_expect_success COMPLETION 'help is given a verb, version nothing; findings have options of their own; --to is a state for revert alone' '

@@ -268,6 +268,15 @@ test_expect_success 'apply takes the name of a round, one that goes on as well, 
 	git -C uncommitted ews round end --all >out && test_expect_code 128 git -C uncommitted ews apply "$round" 2>err && test_grep "has gone" err && test_expect_code 128 git -C uncommitted ews apply ews/0badcafe 2>err && test_grep "no round" err
 '
 
+test_expect_success 'P8: diff of a round that has ended is what was done in it, whatever was done in the project since; apply and diff take the beginning of its name' '
+	test_repo later && ws=$(git -C later ews round start --agent a) && round=ews/${ws##*/} && echo work >"${ws:?}/work" && git -C later ews diff --name-status "$round" >out && printf "A\twork\n" | test_cmp - out && git -C later ews round end --agent a && echo since >>later/src/numbers && git -C later ews round diff "$round" >want && test_grep "^+work" want && for name in "$round" "${round%???}" "--from base $round"; do
+		git -C later ews diff $name >out && test_cmp want out || return 1
+	done && git -C later ews snapshot diff "$round" >out && test_cmp want out && git -C later ews diff --json "${round%??}" >json && test_json json .total_changes 1 && test_json json .to "$(git -C later rev-parse "$round")" && git -C later ews diff --name-status "${round%??}" now >out && printf "M\tsrc/numbers\nD\twork\n" >want && sort -k2 out | test_cmp want - &&
+	git -C later ews apply --check "${round%???}" && git -C later ews apply "${round%???}" && test "$(cat later/work)" = work && git -C later ews undo && n=0 && while test $n -lt 17; do git -C later ews round start --agent "b$n" >path && git -C later ews round end --agent "b$n" >out && n=$((n + 1)) || return 1; done &&
+	git -C later for-each-ref --format="%(refname:lstrip=2)" "refs/ews/????????" | cut -c1 | sort | uniq -d >twice && twice=$(sed -n 1p twice) && for verb in diff apply; do test_expect_code 129 git -C later ews $verb "ews/$twice" 2>err && test_grep "may mean several rounds" err || return 1; done &&
+	git -C later branch "ews/$twice" && git -C later ews diff --name-status "ews/$twice" >out && printf "M\tsrc/numbers\n" | test_cmp - out && git -C later ews round end --all >out && test_expect_code 128 git -C later ews diff "$round" 2>err && test_grep "^error: the round .$round. has gone" err
+'
+
 test_expect_success 'P8: what is over a limit keeps the project from no round: --partial leaves it out, and names it' '
 	test_repo overlarge && git -C overlarge config ews.maxFile 1000000 && head -c 1000001 /dev/zero >overlarge/big && test_expect_code 1 git -C overlarge ews round start --agent a 2>err && test_grep "^hint: --partial leaves it out" err && test_expect_code 129 git -C overlarge ews round start -h >usage && test_grep "\[--partial\]" usage &&
 	for mode in worktree isolated legacy; do

@@ -123,26 +123,19 @@ static int read_session(struct origin *origin, struct ews_cmd_ctx *ctx, const ch
 }
 
 /*
- * "ews/<round>": what lies between its base and its commit; while it goes on that is nothing yet, and what its workspace has now is
+ * A round: what lies between its base and its commit; while it goes on that is nothing yet, and what its workspace has now is
  * meant. Returns 1 when no round is called so.
  */
 static int read_round(struct origin *origin, struct ews_cmd_ctx *ctx, const char *word)
 {
 	EWS_CLEANUP(round) struct ews_round round = { 0 };
-	const char *id = ews_str_after(word, "ews/");
 	char hex[EWS_OID_HEX_MAX];
 	int rc;
 
-	rc = id ? ews_round_of_session(&round, ctx->repo, id) : EWS_ENOTFOUND;
-	if (rc == EWS_ENOTFOUND || (rc == 0 && !round.is_settled)) {
-		ews_error_clear();
-		return 1;
-	}
+	rc = ews_round_named(&round, ctx->repo, word);
 	if (rc == 0 && round.is_open)
 		rc = take_session(origin, ctx, round.id, "");
-	else if (rc == 0 && ews_oid_is_none(&round.tip))
-		rc = ews_error(EWS_ENOTFOUND, "the round '%s' has gone", word);
-	if (rc < 0)
+	if (rc != 0)
 		return rc;
 	if (!round.is_open) {
 		origin->from = ews_steal(&round.base);

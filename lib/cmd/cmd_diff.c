@@ -25,6 +25,7 @@
 #include "work/diff.h"
 #include "work/epoch.h"
 #include "work/pending.h"
+#include "work/round_find.h"
 #include "work/session_lock.h"
 #include "work/session_name.h"
 #include "work/session_place.h"
@@ -91,6 +92,37 @@ static int parse(struct settings *set, struct ews_cmd_args *args, const struct e
 static bool is_gits(const char *word)
 {
 	return !strcmp(word, "HEAD") || ews_str_begins(word, "refs/") || strpbrk(word, "^~:@{");
+}
+
+/*
+ * A round alone is what was done in it: its session while it goes on, then what lies between its base and its commit. Beside another state
+ * it is its commit.
+ */
+static int take_rounds(struct ews_strv *words, struct settings *set, struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv named = EWS_STRV_INIT;
+	bool is_alone = words->n == 1;
+
+	ews_strv_add_array(&named, words->items);
+	ews_strv_clear(words);
+	for (size_t i = 0; i < named.n; i++) {
+		EWS_CLEANUP(round) struct ews_round round = { 0 };
+		char hex[EWS_OID_HEX_MAX];
+		int rc = ews_round_named(&round, repo, named.items[i]);
+
+		if (rc < 0)
+			return rc;
+		if (rc > 0 || (is_alone && round.is_open)) {
+			ews_strv_add(words, rc > 0 ? named.items[i] : round.id);
+			continue;
+		}
+		if (is_alone && (!set->from || !strcmp(set->from, "base"))) {
+			ews_strv_add(words, round.base);
+			set->from = NULL;
+		}
+		ews_strv_add(words, ews_oid_hex(hex, &round.tip));
+	}
+	return 0;
 }
 
 /* What is compared: NULL as from is the session's base, NULL as to its present state. */
@@ -315,6 +347,8 @@ int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, i
 	rc = ews_cmd_open_repo(ctx);
 	if (rc == 0 && verb->translate)
 		rc = verb->translate(verb->payload, ctx, &args.words);
+	else if (rc == 0)
+		rc = take_rounds(&args.words, &set, ctx->repo);
 	if (rc == 0)
 		rc = choose_sides(&sides, ctx->repo, &args.words);
 	if (rc == 0)

@@ -294,22 +294,6 @@ static int find_previous(const struct ews_round **out, const struct ews_rounds *
 	return 0;
 }
 
-/* Does git take `name` for a commit? A round is called so only by its whole name then. */
-static bool is_revision(struct ews_repo *repo, const char *name, const struct ews_round *round)
-{
-	const char *rest = ews_str_after(name, "ews/");
-	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
-	struct ews_oid oid;
-	bool is;
-
-	if (repo->is_plain || *name == '-' || (round && !strcmp(rest ? rest : name, round->id)))
-		return false;
-	ews_error_save(&saved);
-	is = ews_odb_resolve_commit(&oid, repo->odb, name) == 0;
-	(void)ews_error_restore(&saved);
-	return is;
-}
-
 /* Where the new round begins: a round by what it came to; else a revision of git's. */
 static int choose_base(struct ews_start_opts *start, char **base, struct ews_repo *repo,
 		       const struct ews_rounds *rounds, const char *name)
@@ -318,7 +302,7 @@ static int choose_base(struct ews_start_opts *start, char **base, struct ews_rep
 	char hex[EWS_OID_HEX_MAX];
 	int rc = name ? ews_round_find(&round, rounds, name) : 0;
 
-	if (name && is_revision(repo, name, round))
+	if (name && ews_round_is_revision(repo, name, round ? round->id : NULL))
 		round = NULL;
 	else if (rc == EWS_EUSAGE)
 		return rc;

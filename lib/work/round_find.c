@@ -12,6 +12,13 @@
 #include "base/error.h"
 #include "base/str.h"
 
+static int fail_of_several(const char *name, const char *list)
+{
+	ews_error(EWS_EUSAGE, "'%.80s' may mean several rounds", name);
+	ews_error_hint("one of %s", list);
+	return EWS_EUSAGE;
+}
+
 int ews_round_find(const struct ews_round **out, const struct ews_rounds *rounds, const char *name)
 {
 	const char *rest = ews_str_after(name, "ews/"), *id = rest ? rest : name;
@@ -33,11 +40,8 @@ int ews_round_find(const struct ews_round **out, const struct ews_rounds *rounds
 		why = &rounds->unread[i].why;
 		ews_buf_addf(&list, "%sews/%s", n++ ? ", " : "", rounds->unread[i].id);
 	}
-	if (n > 1) {
-		ews_error(EWS_EUSAGE, "'%.80s' may mean several rounds", name);
-		ews_error_hint("one of %s", list.ptr);
-		return EWS_EUSAGE;
-	}
+	if (n > 1)
+		return fail_of_several(name, list.ptr);
 	if (why)
 		return ews_error_repeat(why);
 	if (found) {
@@ -122,6 +126,57 @@ int ews_round_of_session(struct ews_round *out, struct ews_repo *repo, const cha
 		}
 	}
 	return rc < 0 ? rc : EWS_ENOTFOUND;
+}
+
+bool ews_round_is_revision(struct ews_repo *repo, const char *name, const char *id)
+{
+	const char *rest = ews_str_after(name, "ews/");
+	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+	struct ews_oid oid;
+	bool is;
+
+	if (repo->is_plain || *name == '-' || (id && !strcmp(rest ? rest : name, id)))
+		return false;
+	ews_error_save(&saved);
+	is = ews_odb_resolve_commit(&oid, repo->odb, name) == 0;
+	(void)ews_error_restore(&saved);
+	return is;
+}
+
+int ews_round_named(struct ews_round *out, struct ews_repo *repo, const char *name)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	EWS_CLEANUP(buf) struct ews_buf list = EWS_BUF_INIT;
+	EWS_CLEANUP(round) struct ews_round round = { 0 };
+	const char *begin = ews_str_after(name, "ews/"), *id = NULL;
+	size_t n = 0;
+	int rc = begin && *begin ? ews_round_ids(&ids, repo) : 1;
+
+	for (size_t i = 0; i < ids.n && rc == 0; i++) {
+		if (!ews_str_begins(ids.items[i], begin))
+			continue;
+		id = ids.items[i];
+		ews_buf_addf(&list, "%sews/%s", n++ ? ", " : "", id);
+	}
+	if (rc != 0)
+		return rc;
+	if (!n || ews_round_is_revision(repo, name, id))
+		return 1;
+	if (n > 1)
+		return fail_of_several(name, list.ptr);
+	rc = ews_round_of_session(&round, repo, id);
+	/* A start that is under way, or was killed, or a record that has just gone. */
+	if (rc == EWS_ENOTFOUND || (rc == 0 && !round.is_settled)) {
+		ews_error_clear();
+		return 1;
+	}
+	if (rc == 0 && !round.is_open && ews_oid_is_none(&round.tip))
+		return ews_error(EWS_ENOTFOUND, "the round 'ews/%s' has gone", round.id);
+	if (rc < 0)
+		return rc;
+	*out = round;
+	round = (struct ews_round){ 0 };
+	return 0;
 }
 
 int ews_round_here(struct ews_round *out, struct ews_repo *repo)

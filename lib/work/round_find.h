@@ -30,6 +30,15 @@ void ews_round_peers(const struct ews_round ***out, size_t *n, const struct ews_
  */
 int ews_round_of_session(struct ews_round *out, struct ews_repo *repo, const char *id);
 
+/*
+ * The round that `name` means, whatever its team: "ews/<id>", or "ews/" and what no other round's id begins with and git takes for no
+ * commit. Returns 1 when it means none. Fails with EWS_EUSAGE where it may mean several, with EWS_ENOTFOUND when the round has gone.
+ */
+int ews_round_named(struct ews_round *out, struct ews_repo *repo, const char *name);
+
+/* Does git take `name` for a commit? A round is called so only by its whole name then. */
+bool ews_round_is_revision(struct ews_repo *repo, const char *name, const char *id);
+
 /* The round whose workspace we stand in. Fails with EWS_EUSAGE when it is none. */
 int ews_round_here(struct ews_round *out, struct ews_repo *repo);
 

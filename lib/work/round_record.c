@@ -112,6 +112,19 @@ int ews_round_teams(struct ews_strv *out, struct ews_repo *repo)
 	return fd < 0 ? fd : list_names(out, fd, "");
 }
 
+int ews_round_ids(struct ews_strv *out, struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv teams = EWS_STRV_INIT;
+	int rc = ews_round_teams(&teams, repo);
+
+	for (size_t i = 0; i < teams.n && rc == 0; i++) {
+		EWS_CLEANUP(fd) int fd = open_rounds(repo, teams.items[i]);
+
+		rc = fd < 0 ? fd : list_names(out, fd, RECORD_END);
+	}
+	return rc;
+}
+
 static int parse(struct ews_round *out, const cJSON *json)
 {
 	int rc = ews_json_check_version(json, RECORD_VERSION);

@@ -60,6 +60,8 @@ bool ews_round_is_id(const char *id);
 
 /* The names of all teams. */
 int ews_round_teams(struct ews_strv *out, struct ews_repo *repo);
+/* The ids of all rounds of all teams, as their records are called. */
+int ews_round_ids(struct ews_strv *out, struct ews_repo *repo);
 
 /* All records of `team`. Nothing is written. Fails with EWS_EDAMAGED on one that makes no sense, naming it. */
 int ews_rounds_read(struct ews_rounds *out, struct ews_repo *repo, const char *team);
