@@ -242,6 +242,19 @@ test_expect_success 'scratch is there again, and hidden, when undo takes the end
 	mkdir p/.ews_scratch && begin lou --mode legacy && ews round list >list && id=$(sed -n "s:^ews/\([^ ]*\)  open .*(lou).*:\1:p" list) && ews round end --agent lou >out && rmdir p/.ews_scratch && ews undo "$id" && test_path_is_dir p/.ews_scratch/verification && ews round end --agent lou >out && test_path_is_missing p/.ews_scratch
 '
 
+test_expect_success 'P4: an end that is done again keeps what was done since under the name of the round, in each mode' '
+	test_repo again && for mode in worktree isolated legacy; do
+		ws=$(git -C again ews round start --agent $mode --mode $mode 2>err) && echo one >"${ws:?}/$mode" && round=$(git -C again ews round end --agent $mode) && git -C again ews undo "${round#ews/}" && echo two >>"${ws:?}/$mode" && echo note >"${ws:?}/.ews_scratch/note" && git -C again ews undo --redo "${round#ews/}" &&
+		test "$(git -C again show "$round:$mode")" = "$(printf "one\ntwo")" && test "$(git -C again rev-parse "$round^")" = "$(git -C again rev-parse HEAD)" && test_path_is_file "$HOME/.superqode/working/again/rounds/default/.scratch_archive/${round#ews/}/note" || return 1
+	done && git -C again ews undo "${round#ews/}" && rm again/legacy && git -C again ews undo --redo "${round#ews/}" && test "$(git -C again rev-parse "$round")" = "$(git -C again rev-parse HEAD)" &&
+	git -C again ews round start --agent legacy --previous "$round" --mode worktree >out && git -C again ews round end --agent legacy && git -C again ews undo "${round#ews/}" && git -C again ews undo --redo "${round#ews/}" && git -C again for-each-ref >refs && test_grep "refs/ews/trash/rounds/${round#ews/}$" refs && test_grep ! "refs/$round$" refs
+'
+
+test_expect_success 'P2: scratch that a person made once that of a round was taken out of the project is his, though undo brings the round back' '
+	test_repo own && git -C own ews round start --agent a --mode legacy && git -C own ews round end --agent a && test_path_is_missing own/.ews_scratch && mkdir own/.ews_scratch && echo mine >own/.ews_scratch/mine && git -C own ews undo && git -C own ews round end --agent a && test "$(cat own/.ews_scratch/mine)" = mine &&
+	git -C own ews undo && git -C own ews undo --redo && test "$(cat own/.ews_scratch/mine)" = mine
+'
+
 test_expect_success 'round scratch makes it anew where it was cleaned away, in any round that goes on' '
 	for mode in worktree isolated legacy; do
 		begin lou --mode $mode && git -C "${ws:?}" clean -qfdx && test_path_is_missing "${ws:?}/.ews_scratch" && ews round scratch --agent lou >out && sed -n 1p out >first && echo "${ws:?}/.ews_scratch" >want && test_cmp want first && test_path_is_dir "${ws:?}/.ews_scratch/verification" && git -C "$ws" status --porcelain --untracked-files=all >out && test_must_be_empty out &&

@@ -554,10 +554,17 @@ static int archive_scratch(struct ews_round_end_result *result, struct ews_sessi
 	}
 	if (rc < 0 || !round->owns_scratch)
 		return rc;
-	if (!archived.left_out.n)
-		return ews_scratch_remove(session);
-	ews_strv_addf(&result->notes, "'" EWS_SCRATCH "' stays in the project, for not all of it is archived");
-	return 0;
+	if (archived.left_out.n) {
+		ews_strv_addf(&result->notes,
+			      "'" EWS_SCRATCH "' stays in the project, for not all of it is archived");
+		return 0;
+	}
+	rc = ews_scratch_remove(session);
+	if (rc < 0)
+		return rc;
+	/* What somebody makes there from now on is his, though undo brings the round back. */
+	round->owns_scratch = false;
+	return ews_round_write(session->repo, round);
 }
 
 /* What git had of a workspace that is gone, where the end kept it. */
@@ -656,15 +663,19 @@ int ews_round_scratch_back(struct ews_session *session)
 	return ews_round_write(session->repo, &round);
 }
 
-int ews_round_scratch_away(struct ews_session *session)
+int ews_round_keep_again(struct ews_session *session)
 {
 	EWS_CLEANUP(round_end_result) struct ews_round_end_result result = EWS_ROUND_END_RESULT_INIT;
-	int rc = session->method->is_project ? ews_round_of_session(&result.round, session->repo, session->state.id)
-					     : EWS_ENOTFOUND;
+	int rc = ews_round_of_session(&result.round, session->repo, session->state.id), is_gone;
 
-	if (rc == EWS_ENOTFOUND)
-		return 0;
-	return rc < 0 ? rc : archive_scratch(&result, session);
+	if (rc < 0 || !result.round.is_open)
+		return rc == EWS_ENOTFOUND ? 0 : rc;
+	is_gone = ews_session_is_gone(session);
+	if (is_gone < 0)
+		return is_gone;
+	if (!ews_oid_is_none(&result.round.tip))
+		rc = keep_work(&result, session, is_gone);
+	return rc < 0 || is_gone ? rc : archive_scratch(&result, session);
 }
 
 int ews_rounds_drop(struct ews_strv *out, struct ews_repo *repo, const char *team)

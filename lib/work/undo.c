@@ -313,7 +313,7 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 		end.artifacts = rc ? &artifacts : NULL;
 		end.pending = ews_pending_is_step(step);
 		end.no_revert = step->leaves_project;
-		rc = ews_round_scratch_away(session);
+		rc = ews_round_keep_again(session);
 		if (rc == 0)
 			rc = ews_end(&ended, session, &end);
 		if (rc == 0)
