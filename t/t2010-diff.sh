@@ -549,4 +549,12 @@ test_expect_success 'a session that can not be looked for just now is not compar
 	done && test $look -gt 4
 '
 
+test_expect_success 'P8: of what is ignored, and a state that is named has, it is said what became of it, and not that it is gone' '
+	test_repo ruled && printf "*.o\nbuild/\n" >ruled/.gitignore && git -C ruled add . && git -C ruled commit -qm rules && for method in worktree snapshot; do
+		start_ws -n one ruled --method $method --keep-ignored=no one-$method && mkdir "${one:?}/build" && echo p >"${one:?}/p.o" && echo n >"${one:?}/build/n" && echo k >"${one:?}/build/k" && snap=$(git -C ruled ews snapshot create --ignored one-$method) && start_ws -n two ruled --method $method --from "$snap" --keep-ignored=no two-$method && test_path_is_file "${two:?}/build/n" &&
+		git -C ruled ews diff --exit-code --from parent two-$method >out && test_must_be_empty out && git -C ruled ews diff two-$method >out && test_must_be_empty out && echo more >>"${two:?}/build/n" && rm "${two:?}/build/k" && echo new >"${two:?}/new.o" && git -C ruled ews diff --from parent two-$method --name-status >out && printf "D\tbuild/k\nM\tbuild/n\n" | test_cmp - out && git -C ruled ews diff --from parent two-$method >patch && test_grep "^+more" patch || return 1
+	done && echo o >ruled/a.o && mkdir ruled/build && echo b >ruled/build/b && snap=$(git -C ruled ews snapshot create --ignored) && git -C ruled ews diff --exit-code "$snap" && later=$(git -C ruled ews snapshot create) && git -C ruled ews diff --exit-code "$snap" "$later" && git -C ruled ews apply --check "$snap..$later" && rm ruled/a.o && echo more >>ruled/build/b &&
+	git -C ruled ews diff --name-status "$snap" >out && printf "D\ta.o\nM\tbuild/b\n" | test_cmp - out && later=$(git -C ruled ews snapshot create) && git -C ruled ews diff --name-status "$snap" "$later" >out && printf "D\ta.o\n" | test_cmp - out
+'
+
 test_done

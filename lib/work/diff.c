@@ -120,10 +120,10 @@ static bool is_now(const char *name)
 }
 
 /*
- * Add to `to` what `from` has where nobody could look in `to`; `is_later`: or which git no longer tracks, and is there as it came along.
- * Returns whether there is any.
+ * Add to `to` what `from` has where nobody could look in `to`; in the `later` one (else NULL) also where git no longer tracks it, and it is
+ * there as it came along, or is ignored in a snapshot, which tells no more of it. Returns whether there is any.
  */
-static bool add_unseen(struct ews_content *to, const struct ews_content *from, bool is_later)
+static bool add_unseen(struct ews_content *to, const struct ews_content *from, const struct ews_diff_side *later)
 {
 	const struct ews_entries *known = &from->scan.entries;
 	EWS_CLEANUP(strv) struct ews_strv roots = EWS_STRV_INIT;
@@ -131,7 +131,8 @@ static bool add_unseen(struct ews_content *to, const struct ews_content *from, b
 
 	for (size_t i = 0; i < to->scan.skips.n; i++)
 		if (ews_skip_is_unseen(to->scan.skips.items[i].reason) ||
-		    (is_later && ews_skip_is_present(to->scan.skips.items[i].reason)))
+		    (later && ews_skip_is_present(to->scan.skips.items[i].reason)) ||
+		    (later && !later->is_now && to->scan.skips.items[i].reason == EWS_SKIP_IGNORED))
 			ews_strv_add(&roots, to->scan.skips.items[i].path);
 	for (size_t i = 0; i < roots.n; i++) {
 		size_t at = ews_path_find_first(known->items, sizeof(*known->items), known->n, roots.items[i]);
@@ -163,8 +164,8 @@ static int write_seen(struct ews_diff_side *side, struct ews_repo *repo)
  */
 static int settle_unseen(struct ews_diff *diff, struct ews_repo *repo)
 {
-	bool in_to = add_unseen(&diff->to.content, &diff->from.content, true);
-	bool in_from = add_unseen(&diff->from.content, &diff->to.content, false);
+	bool in_to = add_unseen(&diff->to.content, &diff->from.content, &diff->to);
+	bool in_from = add_unseen(&diff->from.content, &diff->to.content, NULL);
 	int rc = in_to ? write_seen(&diff->to, repo) : 0;
 
 	if (rc == 0 && in_from)
@@ -191,6 +192,22 @@ static bool is_ignored_by_now(const struct ews_content *to, const struct ews_con
 		    ews_entries_has_below(known, to->scan.skips.items[i].path))
 			return true;
 	return false;
+}
+
+/* The state that is named has what is ignored now: that is looked at as well. */
+static int add_ignored(struct ews_diff *diff, struct ews_repo *repo, struct ews_session *session)
+{
+	EWS_CLEANUP(batch) struct ews_batch *batch = NULL;
+	int rc = ews_odb_make_writable(repo->odb);
+
+	if (rc < 0)
+		return rc;
+	batch = ews_batch_new(repo->odb);
+	rc = ews_ignored_add(&diff->to.content, &diff->from.content.scan.entries, repo, session, batch);
+	if (rc <= 0)
+		return rc;
+	rc = ews_batch_commit(batch);
+	return rc < 0 ? rc : write_seen(&diff->to, repo);
 }
 
 int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_session *session, const char *from,
@@ -226,6 +243,8 @@ int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_sess
 		rc = ews_snapshot_reading_finish(&reading);
 	if (rc == 0 && session && to_now && from && is_ignored_by_now(&diff->to.content, &diff->from.content))
 		rc = ews_ignored_settle(&diff->to.content, session, &base_content, NULL, NULL);
+	if (rc == 0 && to_now && from && is_ignored_by_now(&diff->to.content, &diff->from.content))
+		rc = add_ignored(diff, repo, session);
 	diff->are_listed = rc == 0;
 	diff->is_of_one_place = rc == 0 && !strcmp(place_of(&diff->from, session), place_of(&diff->to, session));
 	diff->is_of_one_hash = rc == 0 && to_now && !is_now(from) &&

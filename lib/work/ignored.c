@@ -698,6 +698,63 @@ int ews_ignored_leave_out(struct ews_scan *scan, const struct ews_session *sessi
 	return 0;
 }
 
+/* Is `path`, or something below it, in the list `kept`? */
+static bool holds(const struct ews_entries *kept, const char *path)
+{
+	size_t at = ews_path_find_first(kept->items, sizeof(*kept->items), kept->n, path);
+
+	return at < kept->n && ews_path_is_inside(kept->items[at].path, path);
+}
+
+/* Those that `then` has and `now` lacks; with what nobody could look at. */
+static int take_known(struct ews_scan *now, const struct ews_scan *seen, const struct ews_entries *then)
+{
+	size_t n = now->entries.n;
+
+	for (size_t i = 0; i < seen->entries.n; i++)
+		ews_entries_add_copy(&now->entries, &seen->entries.items[i]);
+	for (size_t i = 0; i < seen->skips.n; i++)
+		if (ews_skip_is_unseen(seen->skips.items[i].reason) &&
+		    ews_entries_has_below(then, seen->skips.items[i].path))
+			ews_skips_add(&now->skips, seen->skips.items[i].path, seen->skips.items[i].reason, 0);
+	ews_entries_sort(&now->entries);
+	ews_skips_sort(&now->skips);
+	ews_scan_count(now);
+	return now->entries.n > n;
+}
+
+int ews_ignored_add(struct ews_content *now, const struct ews_entries *then, struct ews_repo *repo,
+		    struct ews_session *session, struct ews_batch *batch)
+{
+	EWS_CLEANUP(ignore) struct ews_ignore *exclude = NULL;
+	EWS_CLEANUP(fd) int root_fd = session ? ews_session_open_workspace(session) : ews_dir_open(repo->project);
+	EWS_CLEANUP(strv) struct ews_strv only = EWS_STRV_INIT;
+	EWS_CLEANUP(scan) struct ews_scan seen = EWS_SCAN_INIT;
+	struct ews_scan_opts scan = { .root_fd = root_fd, .may_chmod = session && !session->method->is_project };
+	const struct ews_scan_fill_opts fill = { .odb = repo->odb, .batch = batch, .may_chmod = scan.may_chmod };
+	size_t kept = 0;
+	int rc = root_fd < 0 ? root_fd : ews_rules_exclude(&exclude, repo, session);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < now->scan.skips.n; i++)
+		if (now->scan.skips.items[i].reason == EWS_SKIP_IGNORED && holds(then, now->scan.skips.items[i].path))
+			ews_strv_add(&only, now->scan.skips.items[i].path);
+	if (!only.n)
+		return 0;
+	scan.exclude = exclude;
+	scan.only = (const char *const *)only.items;
+	rc = ews_scan(&seen, &scan);
+	for (size_t i = 0; i < seen.entries.n; i++)
+		if (ews_entries_find(then, seen.entries.items[i].path) &&
+		    !ews_entries_find(&now->scan.entries, seen.entries.items[i].path))
+			seen.entries.items[kept++] = seen.entries.items[i];
+	seen.entries.n = kept;
+	if (rc == 0)
+		rc = ews_scan_fill(&seen, &fill);
+	return rc < 0 ? ews_error_wrap("cannot look at what is ignored") : take_known(&now->scan, &seen, then);
+}
+
 /* The directory of git's that `path` lies in, as the length of its path; 0: in none. */
 static size_t git_dir_len(const char *path)
 {
@@ -774,14 +831,6 @@ static void find_lost(struct ews_ignored_changes *out, const struct ews_entries 
 		if (!skip || skip->reason == EWS_SKIP_IGNORED || ews_skip_is_present(skip->reason))
 			ews_strv_add(&out->gone, then->path);
 	}
-}
-
-/* Is `path`, or something below it, in the list `kept`? */
-static bool holds(const struct ews_entries *kept, const char *path)
-{
-	size_t at = ews_path_find_first(kept->items, sizeof(*kept->items), kept->n, path);
-
-	return at < kept->n && ews_path_is_inside(kept->items[at].path, path);
 }
 
 /* What holds something of `kept` is present; the newer in it is ignored. */

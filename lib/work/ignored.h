@@ -66,6 +66,13 @@ int ews_ignored_read(struct ews_entries *out, const struct ews_session *session)
 int ews_ignored_leave_out(struct ews_scan *scan, const struct ews_session *session, const struct ews_content *base,
 			  const struct ews_index *index);
 
+/*
+ * Add to `now`, which is what stands in `session`'s workspace (NULL: in the project), what `then` has and a rule ignores there: nothing was
+ * to be said of it, but who names a state that has it asks for it. What is read goes to `batch`. Returns 1 when there was any, else 0.
+ */
+int ews_ignored_add(struct ews_content *now, const struct ews_entries *then, struct ews_repo *repo,
+		    struct ews_session *session, struct ews_batch *batch);
+
 /* What became of what came along. */
 struct ews_ignored_changes {
 	struct ews_strv newer; /* paths that came since; of a directory that did, that alone */
