@@ -207,6 +207,17 @@ test_expect_success 'P4: of a round whose workspace was deleted what the agent h
 	commit_and_vanish json && git -C late ews round end --agent json --force --json >json && test_json json ".rounds[0].committed" true && test_grep "in trash, as snap-" json
 '
 
+test_expect_success 'P4: what was committed in a deleted workspace is the work, or the round goes on, where git or a file can not be had just now' '
+	team=cut && commit_and_vanish cut --team $team && test_must_fail env PATH=/nowhere "$EWS_BIN/git-ews" -C late round end --agent cut --team $team --force 2>err && test_grep "cannot run .git." err && look=0 && while test_more_looks; do
+		test_look EIO "/\.git(/(HEAD|objects|refs))?/?$" -C late round end --agent cut --team $team --force >out 2>err
+		test $code != 0 || { test "$(git -C late show "$round:w")" = work && team=cut$look && commit_and_vanish cut --team $team; } || return 1
+	done && test $look -gt 9 && test "$(git -C late show "$round:w")" = work
+'
+
+test_expect_success 'P8: where what was committed in a deleted workspace is lost the round ends, and it is said' '
+	commit_and_vanish lost && object=$(git -C late rev-parse "$work^{tree}" | sed "s,..,&/,") && test_when_finished "mv late/kept late/.git/objects/${object:?}" && mv "late/.git/objects/$object" late/kept && git -C late ews round end --agent lost --force >out 2>err && echo "$round" | test_cmp - out && test_grep "^note: .* was gone: what was committed there can.t be read" err
+'
+
 test_expect_success 'P4: what an end that came no further has kept of a workspace stays the work when that is deleted' '
 	begin ula --team kept && git -C "${ws:?}" commit -q --allow-empty -m nothing && echo ula >"${ws:?}/ula" && sit "$ws" && test_when_finished "kill $sitter 2>/dev/null || :" && test_wait_for 20 sits && test_expect_code 1 git -C p ews round end --agent ula --team kept 2>err && kill $sitter && test_wait_for 20 sits_not && rm -rf "${ws:?}" &&
 	git -C p ews round end --agent ula --team kept --force >out 2>err && test "$(git -C p show "$round:ula")" = ula && test_grep "^note: the workspace of round .$round. was gone: its HEAD" err

@@ -484,7 +484,7 @@ static int write_work(struct ews_oid *tree, struct ews_round_end_result *result,
 		       : ews_branch_outcome_tree(tree, &result->ended.branch_notes, session);
 }
 
-/* The commit that holds the work: the base when nothing differs, the ref's when that has it all. */
+/* The commit that holds the work: the base when nothing differs, the ref's when that has it all. Returns 1 where the work is lost. */
 static int commit_work(struct ews_oid *out, struct ews_round_end_result *result, struct ews_session *session,
 		       const struct ews_oid *base, bool is_gone)
 {
@@ -496,7 +496,7 @@ static int commit_work(struct ews_oid *out, struct ews_round_end_result *result,
 
 	if (rc == 0)
 		rc = ews_odb_read_commit(&first, repo->odb, base);
-	if (rc < 0)
+	if (rc != 0)
 		return rc;
 	result->has_committed = !ews_oid_equal(&tree, &first.tree);
 	*out = *base;
@@ -526,13 +526,12 @@ static int keep_work(struct ews_round_end_result *result, struct ews_session *se
 		rc = commit_work(&tip, result, session, &base, is_gone);
 	if (rc == 0 && !ews_oid_equal(&tip, &round->tip))
 		rc = ews_odb_ref_swap(session->repo->odb, ref, &round->tip, &tip);
-	/* What nobody can have any more keeps no round from its end. */
-	if (is_gone && ews_odb_has_lost(rc)) {
-		ews_error_clear();
-		return 0;
-	}
 	if (rc < 0)
 		return ews_error_wrap("cannot keep the work of round 'ews/%s'", round->id);
+	/* What nobody can have any more keeps no round from its end. */
+	result->has_lost = rc > 0;
+	if (result->has_lost)
+		return 0;
 	round->tip = tip;
 	return ews_round_branch_follow(&result->notes, round, session, &base, &was);
 }
@@ -570,12 +569,15 @@ static int archive_scratch(struct ews_round_end_result *result, struct ews_sessi
 /* What git had of a workspace that is gone, where the end kept it. */
 static void note_remains(struct ews_round_end_result *result)
 {
+	const char *work = result->has_committed ? "what was committed there is its work; "
+			   : result->has_lost    ? "what was committed there can't be read; "
+						 : "";
+
 	if (result->ended.is_gone && result->ended.kept_snapshot)
 		ews_strv_addf(
 			&result->notes,
 			"the workspace of round 'ews/%s' was gone: %sits HEAD, index and commits are in trash, as %s",
-			result->round.id, result->has_committed ? "what was committed there is its work; " : "",
-			result->ended.kept_snapshot);
+			result->round.id, work, result->ended.kept_snapshot);
 }
 
 static int end_round(struct ews_round_end_result *out, struct ews_repo *repo, const struct ews_round *round,

@@ -34,6 +34,7 @@ struct ews_round_end_result {
 	struct ews_round round;
 	bool had_ended; /* before: nothing was done */
 	bool has_committed; /* there was something to commit */
+	bool has_lost; /* what was committed in a workspace that is gone is lost */
 	bool is_in_place; /* it was in the project itself, which stays: nothing of it is in trash */
 	struct ews_end_result ended;
 	struct ews_strv left_out; /* "<path>\t<why>": not in the scratch archive */

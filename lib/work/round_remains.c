@@ -16,6 +16,15 @@
 #include "work/merge.h"
 #include "work/session_place.h"
 
+/* What a read says that is not to be had, now or later, is lost, which is 1 here; any other failure keeps the round. */
+static int or_lost(int rc)
+{
+	if (!ews_odb_has_lost(rc))
+		return rc;
+	ews_error_clear();
+	return 1;
+}
+
 /* Where HEAD stands in git's entry of the workspace; none: nowhere. */
 static int find_head(struct ews_oid *out, const struct ews_session *session)
 {
@@ -28,9 +37,10 @@ static int find_head(struct ews_oid *out, const struct ews_session *session)
 		ews_error_clear();
 		return 0;
 	}
-	if (rc == 0)
-		rc = ews_head_find_in(out, session, &git, NULL);
-	return rc < 0 ? rc : 0;
+	if (rc < 0)
+		return or_lost(rc);
+	rc = ews_head_find_in(out, session, &git, NULL);
+	return rc < 0 ? rc : rc == EWS_HEAD_DAMAGED;
 }
 
 /* Does `head` have commits that `first` (none: nothing) does not lead to? One that an agent merely looked at is no work. */
@@ -93,14 +103,14 @@ static int write_tree(struct ews_oid *out, struct ews_odb *odb, const struct ews
 	if (rc == 0)
 		rc = list_commit(&to, &head_tree, odb, head);
 	if (rc < 0)
-		return rc;
+		return or_lost(rc);
 	*out = ews_oid_equal(&base_tree, &first_tree) ? head_tree : base_tree;
 	if (ews_oid_equal(&base_tree, &first_tree))
 		return 0;
 	ews_changes_between(&changes, &from, &to, ews_entry_equal_in_git);
 	rc = ews_merge(&merged, &result, &merge);
 	if (rc < 0 || result.conflicts.n)
-		return rc;
+		return or_lost(rc);
 	rc = ews_tree_write(out, batch, &merged);
 	if (rc == 0)
 		rc = ews_batch_commit(batch);
@@ -112,14 +122,15 @@ int ews_round_remains_tree(struct ews_oid *out, const struct ews_session *sessio
 	struct ews_odb *odb = session->repo->odb;
 	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
 	struct ews_oid first = EWS_OID_NONE, head;
-	int rc = ews_odb_read_commit(&commit, odb, base);
+	int rc = or_lost(ews_odb_read_commit(&commit, odb, base));
 
 	*out = commit.tree;
 	if (rc == 0 && *session->state.base_commit)
 		rc = ews_oid_parse(&first, session->state.base_commit);
 	if (rc == 0)
 		rc = find_head(&head, session);
-	if (rc == 0)
-		rc = is_past(session, &head, &first);
+	if (rc != 0)
+		return rc;
+	rc = is_past(session, &head, &first);
 	return rc <= 0 ? rc : write_tree(out, odb, base, &first, &head);
 }

@@ -10,7 +10,8 @@
 
 /*
  * The tree of `base`, the round's, with what the commits did to it that HEAD has in git's entry of the workspace and the session did
- * not begin with. It is that of `base` itself where there are none, or no entry.
+ * not begin with. It is that of `base` itself where there are none, or no entry. Returns 1, and no tree, where they are lost; fails
+ * where they may be there.
  */
 int ews_round_remains_tree(struct ews_oid *out, const struct ews_session *session, const struct ews_oid *base);
 
