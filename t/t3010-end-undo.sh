@@ -616,6 +616,12 @@ test_expect_success 'P4: likewise where no session has a base any more, or none 
 	test_repo cleaned && start_ws cleaned s && echo work >>"${ws:?}/run.sh" && git -C cleaned ews apply s && git -C cleaned ews end s && git -C cleaned ews clean --now s && mv cleaned gone-on && git -C gone-on ews undo && git -C gone-on diff --exit-code run.sh && test_repo cleaned && test_expect_code 128 git -C cleaned ews undo
 '
 
+test_expect_success 'P4: undo of the end of a session whose workspace was deleted brings its files back as they were committed, beside what was uncommitted at its start' '
+	mkdir fell && (cd fell && git init -q -b trunk && echo "*.txt text eol=crlf" >.gitattributes && printf "a\r\nb\r\n" >t.txt && seq 9 >f && echo x >run && chmod 700 run && mkdir d && echo d >d/d && git add . && git commit -qm one && echo ten >>f && echo own >own) &&
+	start_ws fell s && (cd "${ws:?}" && printf "c\r\n" >>t.txt && echo w >w && rm -r d && sed -i s/1/one/ f && git add t.txt w d && git commit -qm two && git add f && git commit -qm three) && cp -a "$ws" fallen && git -C "$ws" status --short >want &&
+	rm -rf "${ws:?}" && git -C fell ews end s >out 2>err && test_grep "Kept: snap-" out && git -C fell ews undo s && test_same_tree -x .git fallen "$ws" && git -C "$ws" status --short >got && test_cmp want got
+'
+
 test_expect_success 'P1: steps of a work tree that is gone are not those of the next that gets its name' '
 	two_trees anew && echo later >anew-lw/c && git -C anew-lw ews snapshot restore --force $snap && git -C anew worktree remove --force ../anew-lw && step=$(git -C anew ews undo --list | cut -d" " -f1) &&
 	test_expect_code 128 git -C anew ews undo 2>err && test_expect_code 128 git -C anew ews undo $step 2>err && test_grep "a work tree that is gone" err && hint=$(sed -n "s/^hint: .\(git ews snapshot show [^ ]*\). .*/\1/p" err) && (cd anew && $hint) &&

@@ -214,6 +214,11 @@ test_expect_success 'P4: what was committed in a deleted workspace is the work, 
 	done && test $look -gt 9 && test "$(git -C late show "$round:w")" = work
 '
 
+test_expect_success 'P4: undo of such an end brings back what was committed, beside what was uncommitted in the project, and the next end keeps it' '
+	commit_and_vanish again && git -C late ews round end --agent again --force && work=$(git -C late rev-parse "$round^{tree}") && git -C late ews undo && git -C late status --short >want && git -C "${ws:?}" status --short >got && test_cmp want got && test "$(cat "${ws:?}/w")" = work &&
+	git -C late ews round end --agent again && test "$(git -C late rev-parse "$round^{tree}")" = "$work" && git -C late ews undo && echo new >"${ws:?}/new" && git -C late ews round end --agent again && git -C late diff --name-status "$round^" "$round" >got && printf "A\tnew\nA\tw\n" | test_cmp - got
+'
+
 test_expect_success 'P8: where what was committed in a deleted workspace is lost the round ends, and it is said' '
 	commit_and_vanish lost && object=$(git -C late rev-parse "$work^{tree}" | sed "s,..,&/,") && test_when_finished "mv late/kept late/.git/objects/${object:?}" && mv "late/.git/objects/$object" late/kept && git -C late ews round end --agent lost --force >out 2>err && echo "$round" | test_cmp - out && test_grep "^note: .* was gone: what was committed there can.t be read" err
 '

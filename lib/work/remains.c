@@ -12,6 +12,7 @@
 #include "store/index.h"
 #include "work/content.h"
 #include "work/history.h"
+#include "work/round_remains.h"
 #include "work/session_place.h"
 #include "work/snapshot.h"
 
@@ -71,6 +72,23 @@ static int read_base(struct ews_snapshot *base, struct ews_content *content, str
 	return 0;
 }
 
+/* With what was committed there, so that the files that undo brings back are those that HEAD has beside them. */
+static int add_work(struct ews_content *content, struct ews_batch *batch, const struct ews_session *session,
+		    const struct ews_oid *first)
+{
+	EWS_CLEANUP(entries) struct ews_entries files = EWS_ENTRIES_INIT;
+	struct ews_entries base = content->scan.entries;
+	int rc = ews_round_remains_files(&files, batch, session, &content->scan, first);
+
+	if (rc <= 0)
+		return rc;
+	content->scan.entries = files;
+	files = base;
+	ews_scan_count(&content->scan);
+	ews_manifest_hash(content->hash, &content->scan.entries);
+	return 0;
+}
+
 int ews_remains_keep(char **kept, struct ews_strv *closed, struct ews_session *session, bool dry_run)
 {
 	struct ews_repo *repo = session->repo;
@@ -103,7 +121,9 @@ int ews_remains_keep(char **kept, struct ews_strv *closed, struct ews_session *s
 	rc = has_commits(closed, session, &base.head);
 	if (rc < 0 || (!rc && !differs(&was, &content.git, ews_odb_algo(repo->odb))))
 		return rc;
-	rc = dry_run ? 0 : ews_snapshot_keep(&snapshot, repo, batch, &content, &opts);
+	rc = dry_run || !base.id ? 0 : add_work(&content, batch, session, &base.head);
+	if (rc == 0 && !dry_run)
+		rc = ews_snapshot_keep(&snapshot, repo, batch, &content, &opts);
 	if (rc < 0)
 		return rc;
 	*kept = dry_run ? NULL : ews_strdup(snapshot.id);

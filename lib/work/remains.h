@@ -14,8 +14,9 @@
 #include "work/snapshot.h"
 
 /*
- * Keep them as a snapshot in trash, with the base's files (none when the base is gone, too). Returns 1 when there was
- * something that the base does not lead to, or that may not be read, which goes to `closed` (NULL: that fails); `*kept` is the snapshot's id then (the caller frees it), or NULL of a dry run.
+ * Keep them as a snapshot in trash, with the base's files and what was committed to these (none when the base is gone, too). Returns 1
+ * when there was something that the base does not lead to, or that may not be read, which goes to `closed` (NULL: that fails); `*kept` is
+ * the snapshot's id then (the caller frees it), or NULL of a dry run.
  */
 int ews_remains_keep(char **kept, struct ews_strv *closed, struct ews_session *session, bool dry_run);
 

@@ -1,11 +1,13 @@
 /*
- * Round remains: the work of a round whose workspace is gone, as far as its agent had committed it.
+ * Round remains: the work of a round, or any session, whose workspace is gone, as far as its agent had committed it.
  *
  * SPDX-License-Identifier: MIT
  */
 #ifndef EWS_WORK_ROUND_REMAINS_H
 #define EWS_WORK_ROUND_REMAINS_H
 
+#include "store/batch.h"
+#include "store/scan.h"
 #include "work/session.h"
 
 /*
@@ -14,5 +16,12 @@
  * where they may be there.
  */
 int ews_round_remains_tree(struct ews_oid *out, const struct ews_session *session, const struct ews_oid *base);
+
+/*
+ * The same done to the files of `base`, the session's, which began at the commit `first` (none: at nothing), as they were there: what undo
+ * brings back has the work. Returns 1, or 0 and nothing where there is none to be had. New contents go into `batch`, which is committed.
+ */
+int ews_round_remains_files(struct ews_entries *out, struct ews_batch *batch, const struct ews_session *session,
+			    const struct ews_scan *base, const struct ews_oid *first);
 
 #endif
