@@ -195,6 +195,14 @@ test_expect_success 'a round is called by any beginning of its digits that no ot
 	git -C p branch "$short" "$one^" && begin vic --team short --base "$short" && test_path_is_missing "${ws:?}/tom" && git -C p branch -qD "$short" named && git -C p branch "ews/$short" HEAD && begin wim --team short --base "ews/$short" && test_path_is_missing "${ws:?}/tom" && begin xav --team short --base "$one" && test "$(cat "${ws:?}/tom")" = tom && git -C p branch -qD "ews/$short" && ews round end --all --team short >out 2>err
 '
 
+test_expect_success 'P8: where a branch can not be read just now no round is the base that is called by the beginning of its digits' '
+	begin tom --team unread && one=$round && short=$(echo "${one#ews/}" | cut -c 1-7) && echo tom >"${ws:?}/tom" && ews round end --agent tom --team unread && git -C p branch "$short" HEAD && test_when_finished "git -C p branch -qD $short && ews round end --all --team unread >out 2>err" &&
+	look=0 && while test_more_looks; do
+		test_look EIO "/refs/heads/$short$" -C p round start --agent "vic$look" --team unread --base "$short" --json >json 2>err
+		case $code in 0 | 199) test_json json .base "$(git -C p rev-parse HEAD)" || return 1 ;; esac
+	done && test $look -gt 1
+'
+
 test_expect_success 'P4: of a round whose workspace was deleted what the agent had committed is the work, and it is said where the rest is' '
 	mkdir late && (cd late && git init -q -b trunk && seq 9 >f && echo a >a && git add . && git commit -qm zero && echo b >b && git add . && git commit -qm one) &&
 	commit_and_vanish() { git -C late ews round start --agent "$@" >out 2>err && take_ws out && round=ews/$(basename "${ws:?}") && echo work >"${ws:?}/w" && git -C "$ws" add w && git -C "$ws" commit -qm mine && work=$(git -C "$ws" rev-parse HEAD) && echo not >"${ws:?}/not" && rm -rf "${ws:?}"; } &&

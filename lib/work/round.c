@@ -301,8 +301,11 @@ static int choose_base(struct ews_start_opts *start, char **base, struct ews_rep
 	const struct ews_round *round = NULL;
 	char hex[EWS_OID_HEX_MAX];
 	int rc = name ? ews_round_find(&round, rounds, name) : 0;
+	int is_gits = name ? ews_round_is_revision(repo, name, round ? round->id : NULL) : 0;
 
-	if (name && ews_round_is_revision(repo, name, round ? round->id : NULL))
+	if (is_gits < 0)
+		return is_gits;
+	if (is_gits)
 		round = NULL;
 	else if (rc == EWS_EUSAGE)
 		return rc;

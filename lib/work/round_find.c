@@ -128,19 +128,21 @@ int ews_round_of_session(struct ews_round *out, struct ews_repo *repo, const cha
 	return rc < 0 ? rc : EWS_ENOTFOUND;
 }
 
-bool ews_round_is_revision(struct ews_repo *repo, const char *name, const char *id)
+int ews_round_is_revision(struct ews_repo *repo, const char *name, const char *id)
 {
 	const char *rest = ews_str_after(name, "ews/");
-	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+	EWS_CLEANUP(error_saved) struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
 	struct ews_oid oid;
-	bool is;
+	int rc;
 
 	if (repo->is_plain || *name == '-' || (id && !strcmp(rest ? rest : name, id)))
-		return false;
+		return 0;
 	ews_error_save(&saved);
-	is = ews_odb_resolve_commit(&oid, repo->odb, name) == 0;
+	rc = ews_odb_resolve_commit(&oid, repo->odb, name);
+	if (rc < 0 && rc != EWS_ENOTFOUND)
+		return rc;
 	(void)ews_error_restore(&saved);
-	return is;
+	return rc == 0;
 }
 
 int ews_round_named(struct ews_round *out, struct ews_repo *repo, const char *name)
@@ -158,10 +160,10 @@ int ews_round_named(struct ews_round *out, struct ews_repo *repo, const char *na
 		id = ids.items[i];
 		ews_buf_addf(&list, "%sews/%s", n++ ? ", " : "", id);
 	}
+	if (rc == 0)
+		rc = n ? ews_round_is_revision(repo, name, id) : 1;
 	if (rc != 0)
 		return rc;
-	if (!n || ews_round_is_revision(repo, name, id))
-		return 1;
 	if (n > 1)
 		return fail_of_several(name, list.ptr);
 	rc = ews_round_of_session(&round, repo, id);

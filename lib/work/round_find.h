@@ -36,8 +36,11 @@ int ews_round_of_session(struct ews_round *out, struct ews_repo *repo, const cha
  */
 int ews_round_named(struct ews_round *out, struct ews_repo *repo, const char *name);
 
-/* Does git take `name` for a commit? A round is called so only by its whole name then. */
-bool ews_round_is_revision(struct ews_repo *repo, const char *name, const char *id);
+/*
+ * Does git take `name` for a commit? A round is called so only by its whole name then, which that with `id` (NULL: none) is. Returns 1 or
+ * 0; where that can't be told just now it fails, for a round that is called by a part of its name is no answer then.
+ */
+int ews_round_is_revision(struct ews_repo *repo, const char *name, const char *id);
 
 /* The round whose workspace we stand in. Fails with EWS_EUSAGE when it is none. */
 int ews_round_here(struct ews_round *out, struct ews_repo *repo);
