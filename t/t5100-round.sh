@@ -282,8 +282,14 @@ test_expect_success 'P2: scratch that a person made once that of a round was tak
 test_expect_success 'round scratch makes it anew where it was cleaned away, in any round that goes on' '
 	for mode in worktree isolated legacy; do
 		begin lou --mode $mode && git -C "${ws:?}" clean -qfdx && test_path_is_missing "${ws:?}/.ews_scratch" && ews round scratch --agent lou >out && sed -n 1p out >first && echo "${ws:?}/.ews_scratch" >want && test_cmp want first && test_path_is_dir "${ws:?}/.ews_scratch/verification" && git -C "$ws" status --porcelain --untracked-files=all >out && test_must_be_empty out &&
-		rm -r "${ws:?}/.ews_scratch" && echo file >"${ws:?}/.ews_scratch" && test_expect_code 128 git -C p ews round scratch --agent lou 2>err && test_grep "something else stands there" err && rm "${ws:?}/.ews_scratch" && git -C p ews round scratch --agent lou --json >out && test_json out .path "${ws:?}/.ews_scratch" && ews round end --agent lou >out && test_path_is_missing "${ws:?}/.ews_scratch" || return 1
+		rm -r "${ws:?}/.ews_scratch" && echo file >"${ws:?}/.ews_scratch" && test_expect_code 1 git -C p ews round scratch --agent lou 2>err && test_grep "something else stands there" err && rm "${ws:?}/.ews_scratch" && git -C p ews round scratch --agent lou --json >out && test_json out .path "${ws:?}/.ews_scratch" && ews round end --agent lou >out && test_path_is_missing "${ws:?}/.ews_scratch" || return 1
 	done && ews round scratch --agent lou >out && test_grep ! "/\.ews_scratch$" out
+'
+
+test_expect_success 'P8: where the agent has no scratch that is said, and the archives of earlier rounds are shown all the same' '
+	begin ned --team less && echo n >"${ws:?}/.ews_scratch/note" && ews round end --agent ned --team less && ews round scratch --agent ned --team less >want && test_line_count = 1 want && begin ned --team less && rm -rf "${ws:?}/.ews_scratch" && echo mine >"${ws:?}/.ews_scratch" &&
+	test_expect_code 1 git -C p ews round scratch --agent ned --team less >out 2>err && test_cmp want out && test_grep "^warning: cannot make .*/.ews_scratch" err && test_grep "^hint: something else stands there" err && test_expect_code 1 git -C p ews round scratch --agent ned --team less --json >json 2>err && test_must_be_empty err && test_json json .path null && test_json json ".archives[0]" "$(cat want)" && test_json json ".damaged[0].path" "$round" &&
+	rm -rf "${ws:?}" && test_expect_code 1 git -C p ews round scratch --agent ned --team less >out 2>err && test_cmp want out && test_grep "^warning: the workspace of .* is gone" err && git -C p ews round end --agent ned --team less --force 2>err && git -C p ews round scratch --agent ned --team less --json >json && test_json_missing json ".damaged[0]"
 '
 
 test_expect_success !ROOT 'P4, P8: what in scratch may not be read is named, and keeps no round from its end' '

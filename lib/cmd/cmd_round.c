@@ -586,6 +586,22 @@ static int find_scratch(char **out, struct ews_repo *repo, const struct ews_roun
 	return 0;
 }
 
+/* Why the agent has none, where that is an error. */
+static void show_no_scratch(const struct ews_cmd_ctx *ctx, struct ews_strv *damaged, const struct ews_round *own)
+{
+	EWS_CLEANUP(free) char *name = ews_strfmt("ews/%s", own->id);
+
+	if (ctx->json) {
+		ews_render_add_problem(damaged, name);
+		return;
+	}
+	ews_cmd_warn(ctx, "%s", ews_error_message());
+	if (*ews_error_hint_text())
+		ews_cmd_say("hint: ", ews_error_hint_text());
+	ews_error_clear();
+}
+
+/* What earlier rounds archived is there whatever became of the workspace. */
 static int scratch(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(view) struct view view = VIEW_INIT;
@@ -594,10 +610,11 @@ static int scratch(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	int rc;
 
 	rc = look(&view, ctx, scratch_usage, argc, argv);
-	if (rc == 0)
-		rc = find_scratch(&path, ctx->repo, view.team.own);
 	if (rc != 0)
 		return rc;
+	rc = find_scratch(&path, ctx->repo, view.team.own);
+	if (rc < 0)
+		show_no_scratch(ctx, &view.damaged, view.team.own);
 	if (ctx->json) {
 		if (path)
 			ews_json_add_path(object, "path", path);
@@ -606,14 +623,14 @@ static int scratch(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		ews_render_paths(object, "archives", &view.archives);
 		show_damaged(ctx, object, &view.damaged);
 		ews_cmd_json_show(ctx, object);
-		return 0;
+		return rc < 0;
 	}
 	if (path)
 		ews_cmd_add_place(ctx, path);
 	for (size_t i = 0; i < view.archives.n; i++)
 		ews_cmd_add_place(ctx, view.archives.items[i]);
 	show_damaged(ctx, object, &view.damaged);
-	return 0;
+	return rc < 0;
 }
 
 /* ---- all of a team ---- */
