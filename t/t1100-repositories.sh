@@ -207,6 +207,16 @@ test_expect_success 'P1: core.sharedRepository: whatever the umask, the others c
 	(umask 022 && git init -q --shared=0640 sh.exact && echo a >sh.exact/a && git -C sh.exact add a && git -C sh.exact commit -qm a && all_verbs sh.exact && made_below sh.exact -perm /07 >bad && test_must_be_empty bad && made_below sh.exact ! -perm -040 >bad && test_must_be_empty bad)
 '
 
+test_expect_success STRACE 'P1: core.sharedRepository: nothing is made for the one user alone where the config can not be read, from whichever opening on' '
+	for method in worktree snapshot; do
+		rm -rf sh.unread && (umask 077 && git init -q --shared=group sh.unread && git -C sh.unread commit -q --allow-empty -m a && n=0 && while n=$((n + 1)); do
+			mkdir "sh.unread/d${n:?}" && echo $n >"sh.unread/d${n:?}/f" && { test_strace log -P "$PWD/sh.unread/.git/config" -e trace=openat -e inject=openat:error=EIO:when=$n+ git-ews -C sh.unread start --method $method u$method$n >out 2>err || test_grep "config.: Input\|core.sharedRepository.: Input" err; } &&
+				made_below sh.unread \( -type f ! -perm -040 -o -type d ! -perm -2070 \) >bad && test_must_be_empty bad || return 1
+			grep -q INJECTED log || break
+		done && test $n -gt 6 && git -C sh.unread ews end u$method$n) || return 1
+	done
+'
+
 test_expect_success 'P1: without it nothing is for anybody but whom the umask lets in' '
 	(umask 077 && git init -q alone && echo a >alone/a && git -C alone add a && git -C alone commit -qm a && made_below alone -perm /077 >bad && test_must_be_empty bad && all_verbs alone && made_below alone -perm /077 >bad && test_must_be_empty bad)
 '

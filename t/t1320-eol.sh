@@ -191,6 +191,15 @@ test_expect_success 'P2: what git-lfs made a pointer of is kept as it stands' '
 		mkdir ../bin && printf "#!/bin/sh\ntr a-z n-za-m\n" >../bin/git-lfs && chmod +x ../bin/git-lfs && PATH=$PWD/../bin:$PATH git add f.txt && git commit -q -m lfs) && raw lfs
 '
 
+test_expect_success STRACE 'P2: files are written as the config has it, or not at all, whenever it can not be read for a while' '
+	for key in core.autocrlf core.attributesFile; do
+		cfg=cfg-$key && git init -q $cfg && printf "one\n" >"${cfg:?}/a.txt" && git -C $cfg add . && git -C $cfg commit -qm a && echo "*.txt text eol=crlf" >crlf-rules && value=true && { test $key = core.autocrlf || value=$PWD/crlf-rules; } && git -C $cfg config $key "$value" && printf "one\r\n" >want && n=0 && while n=$((n + 1)); do
+			if test_strace log -P "$PWD/${cfg:?}/.git/config" -e trace=openat -e inject=openat:error=EIO:when=$n..$((n + 1)) git-ews -C $cfg start --base HEAD s$n >out 2>err; then take_ws out && test_cmp want "${ws:?}/a.txt" || return 1; else test_grep "config.: Input\|core.sharedRepository.: Input" err || return 1; fi
+			grep -q INJECTED log || break
+		done && test $n -gt 6 && test_path_is_dir "$ws" && git -C $cfg ews end s$n || return 1
+	done
+'
+
 test_expect_success 'info/attributes counts, too' '
 	test_repo i && mkdir -p i/.git/info && echo "*.c text eol=crlf" >i/.git/info/attributes && start_ws i --base HEAD x && same_as_git i "$ws" && git -C i ews end x
 '

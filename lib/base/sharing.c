@@ -5,6 +5,7 @@
  */
 #include "base/sharing.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
@@ -37,11 +38,22 @@ static mode_t find_mode(struct ews_sharing sharing, mode_t mode)
 	return mode;
 }
 
+int ews_sharing_need(struct ews_sharing sharing)
+{
+	if (!sharing.os_error)
+		return 0;
+	errno = sharing.os_error;
+	return ews_error_os("cannot read for whom the repository is (core.sharedRepository)");
+}
+
 int ews_sharing_apply(struct ews_sharing sharing, int fd)
 {
 	struct stat st;
 	mode_t mode;
+	int rc = ews_sharing_need(sharing);
 
+	if (rc < 0)
+		return rc;
 	if (!sharing.bits)
 		return 0;
 	if (fstat(fd, &st) < 0)

@@ -27,7 +27,8 @@ bool ews_attr_has_program(struct ews_odb *odb, const char *filter)
 		EWS_CLEANUP(free) char *key = ews_strfmt("filter.%s.%s", filter, programs[i]);
 		EWS_CLEANUP(free) char *value = NULL;
 
-		found = ews_odb_config(&value, odb, key) == 0 && *value;
+		/* What can't be read just now may name one. */
+		found = ews_odb_config_if_set(&value, odb, key) < 0 || (value && *value);
 		ews_error_clear();
 	}
 	return found;

@@ -692,14 +692,10 @@ int ews_config_revoke(const struct ews_config *config)
 int ews_config_git_bool(bool *out, struct ews_odb *odb, const char *key, bool otherwise)
 {
 	EWS_CLEANUP(free) char *text = NULL;
-	int rc = ews_odb_config(&text, odb, key);
+	int rc = ews_odb_config_if_set(&text, odb, key);
 
 	*out = otherwise;
-	if (rc == EWS_ENOTFOUND) {
-		ews_error_clear();
-		return 0;
-	}
-	if (rc == 0)
+	if (rc == 0 && text)
 		rc = ews_setting_read_bool(out, text);
 	return rc < 0 ? ews_error_wrap("git's config: %s", key) : 0;
 }

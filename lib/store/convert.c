@@ -5,6 +5,7 @@
  */
 #include "store/convert.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -62,17 +63,17 @@ static void release_run(struct run *run)
 
 EWS_CLEANUP_DEFINE(run, struct run, release_run)
 
-static void take_config(struct run *run, const char *key, const char *idle)
+static int take_config(struct run *run, const char *key, const char *idle)
 {
 	EWS_CLEANUP(free) char *value = NULL;
+	int rc = ews_odb_config_if_set(&value, run->convert->repo->odb, key);
 
-	if (ews_odb_config(&value, run->convert->repo->odb, key) < 0) {
-		ews_error_clear();
-		return;
-	}
+	if (rc < 0 || !value)
+		return rc;
 	ews_strv_add(&run->config, "-c");
 	ews_strv_addf(&run->config, "%s=%s", key, value);
 	run->converts_all = run->converts_all || strcmp(value, idle) != 0;
+	return 0;
 }
 
 static struct ews_git_opts git_opts(const struct run *run)
@@ -366,19 +367,29 @@ static int convert_chosen(const struct run *run)
 	return rc;
 }
 
+/* As for git, which takes what it may not see for none. */
+static int is_there(const char *path)
+{
+	if (access(path, F_OK) == 0)
+		return 1;
+	return ews_errno_is_passing(errno) ? ews_error_os("cannot look for '%s'", path) : 0;
+}
+
 /* Where the attributes of the user are, NULL: nowhere. The caller frees it. */
-static char *find_user_attributes(const struct ews_convert *convert)
+static int find_user_attributes(char **out, const struct ews_convert *convert)
 {
 	EWS_CLEANUP(free) char *said = NULL;
 	EWS_CLEANUP(free) char *path = NULL;
+	int rc = ews_odb_config_if_set(&said, convert->repo->odb, "core.attributesFile");
 
-	if (ews_odb_config(&said, convert->repo->odb, "core.attributesFile") == 0)
-		path = ews_gitconfig_expand(said);
-	else
-		path = ews_gitconfig_user_path("attributes");
-	ews_error_clear();
+	if (rc < 0)
+		return rc;
+	path = said ? ews_gitconfig_expand(said) : ews_gitconfig_user_path("attributes");
 	/* What is relative git seeks in the work tree. */
-	return path && (*path != '/' || access(path, F_OK) == 0) ? ews_steal(&path) : NULL;
+	rc = !path ? 0 : *path != '/' ? 1 : is_there(path);
+	if (rc > 0)
+		*out = ews_steal(&path);
+	return rc < 0 ? rc : 0;
 }
 
 /* In a neutral place that has these attributes, too: nothing else ranks above those in the tree. */
@@ -405,10 +416,12 @@ static int stand_with(struct run *run, const char *info)
 static int init_run(struct run *run, const struct ews_convert *convert)
 {
 	EWS_CLEANUP(free) char *info = ews_path_join(ews_odb_common_dir(convert->repo->odb), "info/attributes");
-	EWS_CLEANUP(free) char *user = find_user_attributes(convert);
-	bool has_info = access(info, F_OK) == 0;
+	EWS_CLEANUP(free) char *user = NULL;
 	int rc = ews_config_git_bool(&run->folds_case, convert->repo->odb, "core.ignoreCase", false);
+	int has_info = is_there(info);
 
+	if (rc == 0)
+		rc = has_info < 0 ? has_info : find_user_attributes(&user, convert);
 	if (rc == 0 && has_info)
 		rc = stand_with(run, info);
 	else if (rc == 0)
@@ -422,9 +435,8 @@ static int init_run(struct run *run, const struct ews_convert *convert)
 	}
 	if (run->folds_case)
 		ews_strv_add_all(&run->config, "-c", "core.ignoreCase=true", NULL);
-	take_config(run, "core.autocrlf", "false");
-	take_config(run, "core.eol", "native");
-	return 0;
+	rc = take_config(run, "core.autocrlf", "false");
+	return rc < 0 ? rc : take_config(run, "core.eol", "native");
 }
 
 int ews_convert(const struct ews_convert *convert, struct ews_entries *list)

@@ -197,8 +197,10 @@ static void add_sharing(struct ews_strv *argv, struct ews_sharing sharing)
 static int make_argv(struct ews_strv *argv, const struct ews_git_opts *opts, char *const *args)
 {
 	EWS_CLEANUP(free) char *git = NULL;
-	int rc = ews_git_program_find(&git);
+	int rc = ews_sharing_need(opts->sharing);
 
+	if (rc == 0)
+		rc = ews_git_program_find(&git);
 	if (rc < 0)
 		return rc;
 	ews_strv_add(argv, git);

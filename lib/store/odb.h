@@ -60,7 +60,7 @@ const char *ews_odb_write_dir(const struct ews_odb *odb);
 /* May objects be missing that a remote has promised? */
 bool ews_odb_is_partial(const struct ews_odb *odb);
 enum ews_hash_algo ews_odb_algo(const struct ews_odb *odb);
-/* For whom what is made in its git directory is, as core.sharedRepository has it. */
+/* For whom what is made in its git directory is, as core.sharedRepository has it; where that can't be read it is not known. */
 struct ews_sharing ews_odb_sharing(struct ews_odb *odb);
 /* The id of the empty tree in this store's format (it need not exist). */
 void ews_odb_empty_tree(struct ews_oid *out, const struct ews_odb *odb);
@@ -244,6 +244,8 @@ EWS_CLEANUP_DEFINE(commit, struct ews_commit, ews_commit_release)
  * The caller frees `*out`. Fails with EWS_ENOTFOUND.
  */
 int ews_odb_config(char **out, struct ews_odb *odb, const char *key);
+/* The same, but what is not set is no failure: `*out` is NULL then. What can't be read may be set: that fails. */
+int ews_odb_config_if_set(char **out, struct ews_odb *odb, const char *key);
 int ews_odb_config_user(char **out, const char *key);
 
 /* The programs that convert what git takes in, by that config ("filter.<name>.clean" and ".process"). */

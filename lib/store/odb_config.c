@@ -76,6 +76,17 @@ int ews_odb_config(char **out, struct ews_odb *odb, const char *key)
 	return rc == 1 ? odb->ops->config(out, odb, key) : rc;
 }
 
+int ews_odb_config_if_set(char **out, struct ews_odb *odb, const char *key)
+{
+	int rc = ews_odb_config(out, odb, key);
+
+	if (rc != EWS_ENOTFOUND)
+		return rc;
+	ews_error_clear();
+	*out = NULL;
+	return 0;
+}
+
 /*
  * What core.sharedRepository means; git refuses to work where the owner would be kept out, or it is no such value. See git-init(1),
  * --shared.
@@ -109,10 +120,13 @@ struct ews_sharing ews_odb_sharing(struct ews_odb *odb)
 
 	if (known)
 		return (struct ews_sharing){ .bits = known & 0666, .is_exact = known & EWS_ODB_SHARING_EXACT };
-	if (ews_odb_config(&value, odb, "core.sharedRepository") == 0)
-		sharing = parse_sharing(value);
-	else
+	if (ews_odb_config_if_set(&value, odb, "core.sharedRepository") < 0) {
+		sharing.os_error = ews_error_errno() ? ews_error_errno() : EIO;
 		ews_error_clear();
+		return sharing;
+	}
+	if (value)
+		sharing = parse_sharing(value);
 	atomic_store(&odb->sharing,
 		     EWS_ODB_SHARING_KNOWN | sharing.bits | (sharing.is_exact ? EWS_ODB_SHARING_EXACT : 0));
 	return sharing;

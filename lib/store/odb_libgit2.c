@@ -677,12 +677,13 @@ static int libgit2_ref_swap(struct ews_odb *odb, const char *name, const struct 
 			    const struct ews_oid *to)
 {
 	struct room *room = (struct room *)odb;
+	struct ews_sharing sharing = ews_odb_sharing(odb);
 	uint64_t deadline = ews_clock_monotonic_ms() + EWS_ODB_REF_WAIT_MS;
 	unsigned wait_ms = 2;
 	int rc;
 
 	/* What is shared libgit2 makes as the umask has it. */
-	if (ews_oid_is_none(to) || ews_odb_sharing(odb).bits)
+	if (ews_oid_is_none(to) || sharing.bits || sharing.os_error)
 		return ews_odb_git_ref_swap(odb, name, from, to);
 	for (;;) {
 		pthread_mutex_lock(&room->repo_lock);

@@ -44,15 +44,16 @@ static int need_ref_dir(struct ews_odb *odb, const char *name)
 	return ews_dir_make_shared(common, dir, ews_odb_sharing(odb));
 }
 
-/* Is a log kept of the ref, which is not ours to write? */
+/* Is a log kept of the ref, which is not ours to write? What can't be read may ask for one: git, which does it then, knows. */
 static bool is_logged(struct ews_odb *odb, const char *name)
 {
 	EWS_CLEANUP(free) char *log = ews_strfmt("%s/logs/%s", odb->common_dir, name);
 	EWS_CLEANUP(free) char *wanted = NULL;
-	bool is_wanted = ews_odb_config(&wanted, odb, "core.logAllRefUpdates") == 0 && !strcasecmp(wanted, "always");
+	bool is_unread = ews_odb_config_if_set(&wanted, odb, "core.logAllRefUpdates") < 0;
 
 	ews_error_clear();
-	return is_wanted || access(log, F_OK) == 0;
+	return is_unread || (wanted && !strcasecmp(wanted, "always")) || access(log, F_OK) == 0 ||
+	       ews_errno_is_passing(errno);
 }
 
 /* Who finds that it moved says so by himself. */

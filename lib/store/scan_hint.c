@@ -51,14 +51,15 @@ static bool has_converting_attributes_outside(struct ews_odb *odb)
 
 	if (is_converting_file(info) || is_converting_file("/etc/gitattributes"))
 		return true;
-	if (ews_odb_config(&user, odb, "core.attributesFile") == 0) {
-		/* "~/", "%(prefix)/" and what is relative to some directory are no paths as they stand. */
-		if (user[0] != '/')
-			return true;
-	} else {
+	if (ews_odb_config_if_set(&user, odb, "core.attributesFile") < 0) {
 		ews_error_clear();
-		user = ews_gitconfig_user_path("attributes");
+		return true;
 	}
+	/* "~/", "%(prefix)/" and what is relative to some directory are no paths as they stand. */
+	if (user && user[0] != '/')
+		return true;
+	if (!user)
+		user = ews_gitconfig_user_path("attributes");
 	return user && is_converting_file(user);
 }
 

@@ -171,15 +171,18 @@ static int add_own_settings(struct ews_buf *out, const struct ews_place *place, 
  * What is ignored in the project is ignored in the copy, too, wherever its config says so, and in place of the user's own file. A path
  * that is none from the root on is one of the work tree's, in the copy as in the project.
  */
-static void add_excludes(struct ews_buf *out, const struct ews_place *place)
+static int add_excludes(struct ews_buf *out, const struct ews_place *place)
 {
 	EWS_CLEANUP(free) char *own = NULL;
 	EWS_CLEANUP(free) char *user = NULL;
+	int rc = ews_odb_config_if_set(&own, place->odb, EXCLUDES);
 
-	if (ews_odb_config(&own, place->odb, EXCLUDES) == 0 &&
-	    (ews_odb_config_user(&user, EXCLUDES) < 0 || strcmp(own, user) != 0))
+	if (rc < 0 || !own)
+		return rc;
+	if (ews_odb_config_user(&user, EXCLUDES) < 0 || strcmp(own, user) != 0)
 		ews_gitconfig_add(out, EXCLUDES, own);
 	ews_error_clear();
+	return 0;
 }
 
 static int write_config(const struct ews_place *place, int fd, const struct ews_gitstate *state)
@@ -194,10 +197,9 @@ static int write_config(const struct ews_place *place, int fd, const struct ews_
 		rc = add_settings(&text, place, neutral, config);
 	if (rc == 0)
 		rc = add_own_settings(&text, place, state);
-	if (rc < 0)
-		return rc;
-	add_excludes(&text, place);
-	return ews_file_replace(fd, CONFIG, text.ptr, text.len, 0644);
+	if (rc == 0)
+		rc = add_excludes(&text, place);
+	return rc < 0 ? rc : ews_file_replace(fd, CONFIG, text.ptr, text.len, 0644);
 }
 
 /* What the tag object `oid` names; `oid` itself, when it is no tag. Tags go into `tags`, a line each. */

@@ -43,14 +43,10 @@ int ews_rules_ignore_text(struct ews_buf *user, struct ews_buf *info, struct ews
 	EWS_CLEANUP(free) char *info_path = ews_path_join(repo->common_dir, "info/exclude");
 	EWS_CLEANUP(free) char *said = NULL;
 	EWS_CLEANUP(free) char *user_path = NULL;
-	int rc = ews_odb_config(&said, repo->odb, "core.excludesFile");
+	int rc = ews_odb_config_if_set(&said, repo->odb, "core.excludesFile");
 
-	if (rc == 0)
-		user_path = ews_gitconfig_expand(said);
-	else if (rc == EWS_ENOTFOUND)
-		user_path = ews_gitconfig_user_path("ignore");
-	if (rc == 0 || rc == EWS_ENOTFOUND) {
-		ews_error_clear();
+	if (rc == 0) {
+		user_path = said ? ews_gitconfig_expand(said) : ews_gitconfig_user_path("ignore");
 		rc = read_rules(user, top, user_path);
 	}
 	if (rc == 0)
