@@ -111,6 +111,12 @@ test_expect_success 'scratch: in no status, diff, commit, snapshot or apply, and
 	ews round end --agent bob >out && test_path_is_missing "$(archive_of "${round#ews/}")" && ! ls -A "$(dirname "$(archive_of x)")" | grep new-
 '
 
+test_expect_success STRACE 'P8: archived scratch that can not be looked at just now is not said to be none' '
+	ews round scratch --agent bob >want && test_line_count = 4 want && for verb in scratch prompt; do
+		ews round $verb --agent bob >want && look=0 && while test_more_looks; do test_look EIO "scratch_archive" -C p round $verb --agent bob >out 2>err && if test $code = 0 || test $code = 199; then test_cmp want out; else test_must_be_empty out && test_grep "^error: .*scratch" err; fi || return 1; done && test $look -gt 4 || return 1
+	done
+'
+
 test_expect_success 'a committed .ews_scratch is left out, named by nobody as changed, and stays in the commit' '
 	git clone -q p tracked && mkdir tracked/.ews_scratch && echo t >tracked/.ews_scratch/t && git -C tracked add -A && git -C tracked commit -qm t && for how in "" "--base HEAD"; do
 		(ews() { git -C tracked ews "$@"; } && begin a $how && git -C "${ws:?}" status --porcelain >out && test_must_be_empty out && echo x >"${ws:?}/x" && ews round end --agent a >out && git -C tracked diff --name-only HEAD "$round") >names && test "$(cat names)" = x || return 1

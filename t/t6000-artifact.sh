@@ -91,6 +91,14 @@ test_expect_success 'P4: git clean and git gc cost nothing: list brings back wha
 	test -x p/${qe:?}/generated-tests/unit/exe && manifest_is_true p && rm p/${qe:?}/qr/n12.x && art p list --json && test_json out ".brought_back[0]" qr/n12.x && test_must_be_empty err && art p list && test_must_be_empty err
 '
 
+test_expect_success STRACE 'P8: what can not be read just now is not said to have changed, and what was removed goes once it can' '
+	test_repo blind && echo kept | add blind --type log --name a.log && echo kept | add blind --type log --name b.log && touch -d "1 hour ago" blind/${qe:?}/logs/a.log && for error in EIO EMFILE; do
+		look=0 && while test_more_looks; do test_look $error "[^n]	.*logs/a.log|fstat	.*a.log" -C blind artifact list >out 2>err && test_grep ! changed out && { test $code != 0 || test_grep "logs/a.log$\|logs/a.log  (unknown)" out; } || return 1; done && test $look -gt 1 || return 1
+	done && art blind list && test_grep ! "(" out &&
+	test_strace trace -P logs/a.log -e trace=openat,openat2 -e inject=openat,openat2:error=EIO "$EWS_BIN/git-ews" -C blind artifact remove log-001 >out 2>err && test_grep "^warning: .logs/a.log. can.t be read, and stays" err && test_grep kept blind/${qe:?}/logs/a.log &&
+	art blind list && test_grep ! a.log out && test_path_is_missing blind/${qe:?}/logs/a.log && manifest_is_true blind
+'
+
 test_expect_success 'P4: what a person changed stays, is shown, and what was kept is exported' '
 	echo more >>p/${qe:?}/logs/n15.x && art p list --type log && test_grep "logs/n15.x  (changed)" out && test_must_be_empty err && art p show log-015 && test_grep changed out &&
 	art p export log-015 qr-012 --to new/dir && test_cmp line p/new/dir/n15.x && test_cmp line p/new/dir/n12.x && test_grep "^note: .logs/n15.x. was changed" err &&

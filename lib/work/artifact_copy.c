@@ -190,28 +190,38 @@ bool ews_artifact_copy_is_there(const struct ews_artifact_place *place, const ch
 	return is_there;
 }
 
+/* What is known of a file that could not be opened or read, as the error that is set has it. */
+static enum ews_artifact_file unread(int rc)
+{
+	if (rc == EWS_ENOTFOUND)
+		return EWS_ARTIFACT_MISSING;
+	return ews_errno_is_passing(ews_error_errno()) || ews_error_errno() == EACCES ? EWS_ARTIFACT_UNKNOWN
+										      : EWS_ARTIFACT_CHANGED;
+}
+
 void ews_artifact_copy_look(struct ews_artifact *artifact, char sha256[EWS_SHA256_HEX_MAX],
 			    const struct ews_artifact_place *place, bool reread)
 {
 	EWS_CLEANUP(fd) int fd = -1;
 	struct stat st;
+	int rc;
 
 	*sha256 = '\0';
-	fd = place->fd < 0 ? EWS_ENOTFOUND : ews_dir_open_file(place->fd, artifact->path, O_RDONLY, 0);
-	if (fd == EWS_ENOTFOUND)
-		artifact->file = EWS_ARTIFACT_MISSING;
-	else
-		artifact->file = EWS_ARTIFACT_CHANGED;
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
-		ews_error_clear();
-		return;
-	}
+	rc = fd = place->fd < 0 ? EWS_ENOTFOUND : ews_dir_open_file(place->fd, artifact->path, O_RDONLY, 0);
+	if (fd >= 0)
+		rc = fstat(fd, &st) < 0 ? ews_error_os("cannot look at '%s'", artifact->path) : 0;
+	artifact->file = EWS_ARTIFACT_CHANGED;
 	/* It is given the time of its record; a file of another time is read. */
-	if (!reread && (uint64_t)st.st_size == artifact->size_bytes && st.st_mtim.tv_sec == artifact->created_s &&
-	    !st.st_mtim.tv_nsec)
+	if (rc == 0 && !reread && S_ISREG(st.st_mode) && (uint64_t)st.st_size == artifact->size_bytes &&
+	    st.st_mtim.tv_sec == artifact->created_s && !st.st_mtim.tv_nsec) {
 		artifact->file = EWS_ARTIFACT_PRESENT;
-	else if (ews_artifact_copy_hash(sha256, fd) == 0 && !strcmp(sha256, artifact->sha256))
-		artifact->file = EWS_ARTIFACT_PRESENT;
+	} else if (rc == 0 && S_ISREG(st.st_mode)) {
+		rc = ews_artifact_copy_hash(sha256, fd);
+		if (rc == 0 && !strcmp(sha256, artifact->sha256))
+			artifact->file = EWS_ARTIFACT_PRESENT;
+	}
+	if (rc < 0)
+		artifact->file = unread(rc);
 	ews_error_clear();
 }
 

@@ -18,7 +18,7 @@
 
 /* What stands where the file should. */
 enum ews_artifact_file {
-	EWS_ARTIFACT_UNKNOWN = 0,
+	EWS_ARTIFACT_UNKNOWN = 0, /* as where it can't be read */
 	EWS_ARTIFACT_PRESENT,
 	EWS_ARTIFACT_MISSING,
 	EWS_ARTIFACT_CHANGED, /* other bytes, or no file */

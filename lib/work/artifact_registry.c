@@ -298,8 +298,12 @@ void ews_artifact_registry_let_go(struct ews_artifact_registry *registry, struct
 	if (ews_artifacts_find_path(&registry->list, removed->path))
 		return;
 	ews_artifact_copy_look(removed, sha256, &registry->place, true);
-	if (removed->file == EWS_ARTIFACT_PRESENT && ews_artifact_copy_remove(&registry->place, removed->path) < 0) {
-		ews_artifact_news_warn(registry->news);
+	if (removed->file == EWS_ARTIFACT_UNKNOWN ||
+	    (removed->file == EWS_ARTIFACT_PRESENT && ews_artifact_copy_remove(&registry->place, removed->path) < 0)) {
+		if (removed->file == EWS_ARTIFACT_UNKNOWN)
+			ews_strv_addf(&registry->news->warnings, "'%s' can't be read, and stays", removed->path);
+		else
+			ews_artifact_news_warn(registry->news);
 		ews_artifact_copy(&stuck, removed);
 		(void)ews_artifacts_push(&registry->stuck, &stuck);
 	}
@@ -332,7 +336,7 @@ static void follow_entry(struct ews_artifact_registry *registry, struct ews_arti
 		return;
 	}
 	/* Where the file is another, the ref may be the last that leads to what was kept: both stay, and the manifest names it. */
-	if (entry->file == EWS_ARTIFACT_CHANGED && !ews_oid_is_none(&was)) {
+	if (entry->file != EWS_ARTIFACT_PRESENT && !ews_oid_is_none(&was)) {
 		ews_strv_addf(&registry->news->warnings,
 			      "%s is damaged, and '%s' is not what it was: it is left as it is", entry->id,
 			      entry->path);

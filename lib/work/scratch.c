@@ -5,6 +5,7 @@
  */
 #include "work/scratch.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,9 +260,8 @@ int ews_scratch_remove_unused(const struct ews_session *session)
 
 	if (workspace < 0)
 		return workspace;
-	ews_error_clear();
 	if (fd < 0)
-		return 0;
+		return ews_error_if_passing(fd);
 	(void)unlinkat(fd, "verification", AT_REMOVEDIR);
 	if (has_our_rules(fd))
 		(void)unlinkat(fd, IGNORE_FILE, 0);
@@ -294,20 +294,23 @@ int ews_scratch_list(struct ews_strv *out, struct ews_repo *repo, const char *te
 	struct stat st;
 	ssize_t n;
 
-	if (fd < 0) {
-		ews_error_clear();
-		return 0;
-	}
+	if (fd < 0)
+		return ews_error_if_passing(fd) < 0 ? ews_error_wrap("cannot look for archived scratch") : 0;
 	n = ews_dir_names_read(&names, fd);
 	list = ews_calloc(n > 0 ? (size_t)n : 1, sizeof(*list));
-	for (ssize_t i = 0; i < n; i++)
-		if (*names.items[i].name != '.' && fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+	for (ssize_t i = 0; i < n; i++) {
+		if (*names.items[i].name == '.')
+			continue;
+		if (fstatat(fd, names.items[i].name, &st, AT_SYMLINK_NOFOLLOW) == 0)
 			list[n_listed++] = (struct archived){ names.items[i].name, st.st_ctim };
+		else if (!ews_errno_is_absent(errno))
+			return ews_error_os("cannot look at the archived scratch '%s'", names.items[i].name);
+	}
 	if (n_listed)
 		qsort(list, n_listed, sizeof(*list), cmp_newest_first);
 	for (size_t i = 0; i < n_listed; i++)
 		ews_strv_addf(out, "%s/" EWS_WORKING_ROUNDS "/%s/" ARCHIVE "/%s", repo->dir, team, list[i].name);
-	return n < 0 ? (int)n : 0;
+	return n < 0 ? ews_error_wrap("cannot look for archived scratch") : 0;
 }
 
 void ews_scratch_sweep(struct ews_repo *repo, const char *team, const char *id)
