@@ -378,6 +378,14 @@ test_expect_success 'P6: inside, what asks a remote or writes settings elsewhere
 	git maintenance run --task gc --task prefetch
 	git maintenance run --schedule=hourly
 	GIT_CONFIG=/x/y git config a.b c
+	git fetch origin .
+	git fetch --all .
+	git fetch --multiple . origin
+	git fetch --upload-pack=x .
+	git pull --recurse-submodules .
+	git push --repo=. main
+	git push ../p main
+	x=$(cat y) && git push . "$x"
 	EOF
 	git rebase -ix "make check" HEAD~1
 	git rebase -s recursive -X theirs main
@@ -387,6 +395,9 @@ test_expect_success 'P6: inside, what asks a remote or writes settings elsewhere
 	git maintenance run --auto
 	git maintenance run --task=commit-graph --task=gc
 	git config a.b c
+	git fetch -q . main:other
+	git pull --rebase . main
+	git push . HEAD:refs/heads/other
 	EOF2
 '
 

@@ -112,10 +112,60 @@ bool ews_guard_row_is_free(const struct ews_guard_rules *rules, const struct ews
 	       !ews_str_begins(row->name, "ews");
 }
 
+/* May the option stand with "." for a remote? Others run a program, or go on to submodules or other remotes. */
+static bool is_option_here(const char *arg)
+{
+	static const char *const options[] = {
+		"--autostash",
+		"--delete",
+		"--dry-run",
+		"--ff",
+		"--ff-only",
+		"--force",
+		"--no-commit",
+		"--no-edit",
+		"--no-ff",
+		"--no-rebase",
+		"--no-recurse-submodules",
+		"--no-tags",
+		"--prune",
+		"--quiet",
+		"--rebase",
+		"--squash",
+		"--tags",
+		"--verbose",
+		"-f",
+		"-n",
+		"-q",
+		"-r",
+		"-v",
+	};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+		if (!strcmp(arg, options[i]))
+			return true;
+	return false;
+}
+
+/* Is "." the remote, the repository itself, which `inside` may change? */
+static bool stays_here(const struct reading *r)
+{
+	size_t words = 0;
+
+	if (r->rules->policy != EWS_GUARD_INSIDE || !(r->row->flags & EWS_GUARD_HERE) || r->git->has_tail)
+		return false;
+	for (char *const *at = r->verb + 1; *at; at++) {
+		if (strstr(*at, EWS_GUARD_HOLE) ||
+		    (**at == '-' ? !is_option_here(*at) : !words++ && strcmp(*at, ".") != 0))
+			return false;
+	}
+	return words > 0;
+}
+
 /* May what is no reading be done under these rules? */
 static bool is_let_through(const struct reading *r)
 {
-	return ews_guard_row_is_free(r->rules, r->row) && !r->reaches_out;
+	return (ews_guard_row_is_free(r->rules, r->row) || stays_here(r)) && !r->reaches_out;
 }
 
 /* The command does not read, because of `detail` (NULL: it never does, in this form). */

@@ -45,6 +45,7 @@ enum ews_guard_row_flags {
 	EWS_GUARD_HOOKS = 1 << 18, /* where hooks are */
 	/* What is written leaves the workspace's repository, or its network: `inside` denies it, too. */
 	EWS_GUARD_OUTSIDE = 1 << 11,
+	EWS_GUARD_HERE = 1 << 19, /* but not where its first word is ".", the repository itself */
 	/* Which setting lets it through or stops it. */
 	EWS_GUARD_COMMIT = 1 << 12,
 	EWS_GUARD_PUSH = 1 << 13,
