@@ -275,6 +275,12 @@ test_expect_success '--global writes the file that git config --global writes' '
 	test -c /dev/null && test_path_is_missing home/.superqode/hooks
 '
 
+test_expect_success 'a home whose path has a newline is named in a way that git reads' '
+	test_repo lines && (SUPERQODE_HOME="$PWD/lines.d/a
+b" && export SUPERQODE_HOME && git ews guard install --global >out && test "$(git -C lines config core.hooksPath)" = "$SUPERQODE_HOME/hooks" && git -C lines commit -q --allow-empty -m free && git -C lines ews start -q s &&
+		ws=$(git -C lines ews path s) && test_must_fail git -C "${ws:?}" commit -q --allow-empty -m stopped 2>err && test_grep "git ews" err && git -C lines ews end -q s && git ews guard uninstall --global && test_path_is_missing "${SUPERQODE_HOME:?}/hooks") && test_must_fail git -C lines config core.hooksPath
+'
+
 test_expect_success 'refused: from a workspace, where git is not, and while git writes the config' '
 	start_ws -n ws p deny && (cd "${ws:?}" && for line in "install" "uninstall" "install --global"; do
 		test_expect_code 128 git ews guard $line >../out 2>../err && test_grep "workspace of session .deny." ../err || return 1

@@ -113,4 +113,9 @@ test_expect_success 'P7, P8: what is too large for a patch is named, and all the
 	grep "^diff --git" out >got && printf "%s\n" "diff --git a/f b/f" "diff --git a/g b/g" | test_cmp - got && rm large.d/big
 '
 
+test_expect_success 'in a home whose path has a newline, too' '
+	mkdir lines.d && echo 1 >lines.d/f && (SUPERQODE_HOME="$PWD/lines
+home" && export SUPERQODE_HOME && one create lines.d && echo 2 >lines.d/f && arch diff --name-only "$one" lines.d && echo f | test_cmp - out)
+'
+
 test_done

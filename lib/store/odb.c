@@ -27,6 +27,7 @@
 #include "store/recent.h"
 
 #define COMMONDIR_MAX (64 * EWS_KIB)
+#define BORROWED "borrowed"
 
 /* The directory `path` with all links resolved. The caller frees `*out`. */
 static int find_real_dir(char **out, const char *path)
@@ -157,8 +158,12 @@ static int make_borrowing(const char *dir, const char *store)
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	int rc = fd < 0 ? fd : ews_dir_make(fd, "pack", 0700);
 
-	if (strchr(store, '\n'))
-		return ews_error(EWS_EUNSUPPORTED, "'%s' has a line's end in its name", store);
+	/* A line can't name a path that has more than one; a link beside it can. */
+	if (rc == 0 && strchr(store, '\n')) {
+		if (symlinkat(store, fd, BORROWED) < 0)
+			return ews_error_os("cannot make a link to '%s'", store);
+		store = "./" BORROWED;
+	}
 	if (rc == 0)
 		rc = ews_dir_make(fd, "info", 0700);
 	if (rc == 0)

@@ -22,6 +22,7 @@
 #include "base/str.h"
 #include "store/git.h"
 #include "store/gitconfig_files.h"
+#include "store/gitconfig_text.h"
 #include "store/home.h"
 #include "store/include.h"
 #include "work/hooks_script.h"
@@ -409,13 +410,8 @@ static int write_config(int fd, const struct target *target)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 
-	ews_buf_adds(&text, "# Of git ews: 'git ews guard uninstall' takes it away.\n[core]\n\thooksPath = \"");
-	for (const char *at = target->dir; *at; at++) {
-		if (*at == '"' || *at == '\\')
-			ews_buf_addc(&text, '\\');
-		ews_buf_addc(&text, *at);
-	}
-	ews_buf_adds(&text, "\"\n");
+	ews_buf_adds(&text, "# Of git ews: 'git ews guard uninstall' takes it away.\n");
+	ews_gitconfig_add(&text, "core.hooksPath", target->dir);
 	return ews_file_replace(fd, CONFIG_FILE, text.ptr, text.len, target->scope == EWS_HOOKS_USER ? 0600 : 0644);
 }
 
