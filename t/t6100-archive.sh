@@ -125,8 +125,8 @@ test_expect_success 'a spec says keep, ignore, compress, location and static ass
 	arch show --json "$one" && test_json out .env.SPECIAL 1 && test_json out ".static_assets[0]" src/data.txt && arch show --left-out "$one" && test_grep "^excluded	src/data.txt$" out &&
 	one create py --spec spec/spec.yaml --compress gz --keep "*.md" --to here && case $one in "$PWD/here/"*.tar.gz) ;; *) false ;; esac && arch show --files "$one" && test_grep ! "\.py" out &&
 	printf "%s\n" "static_assets: [\"a*\", a..b, \"q[1]\"]" >spec/odd.yaml && mkdir odd && for f in a1 "a*" a..b "q[1]" q1; do echo x >"odd/$f" || return 1; done && one create odd --spec spec/odd.yaml --to here && files && says "a1 q1 " got && { sleep 0.2 && echo "keep: [q1]"; } | git-ews archive create odd --to here --spec /dev/stdin >out 2>err && one=$(cat out) && files && says "q1 " got &&
-	for bad in "compress: lzma" "location: []" "keep: {a: b}" "static_assets: [../x]" "static_assets: [/x]" "static_assets: [a/../x]" "static_assets: [\"a\\nb\"]" "env: [\"=x\"]" "env: [\"\"]" "default_ignores: perhaps" "keep: [a" "compress: gz
-compress: *x"; do printf "%s\n" "# a comment" "$bad" >spec/bad.yaml && test_expect_code 128 git-ews archive create py --spec spec/bad.yaml 2>err && test_grep "^error: spec/bad.yaml:[23]: " err && test_grep "^hint: .*ews archive --help" err || return 1; done &&
+	for bad in "compress: lzma" "location: []" "location: $PWD/outside" "location: ../outside" "keep: {a: b}" "static_assets: [../x]" "static_assets: [/x]" "static_assets: [a/../x]" "static_assets: [\"a\\nb\"]" "env: [\"=x\"]" "env: [\"\"]" "default_ignores: perhaps" "keep: [a" "compress: gz
+compress: *x"; do printf "%s\n" "# a comment" "$bad" >spec/bad.yaml && test_expect_code 128 git-ews archive create py --spec spec/bad.yaml 2>err && test_path_is_missing outside && test_grep "^error: spec/bad.yaml:[23]: " err && test_grep "^hint: .*ews archive --help" err || return 1; done &&
 	test_expect_code 128 git-ews archive create py --spec spec/none.yaml 2>err && test_expect_code 129 git-ews archive create py --compress lzma 2>err && test_grep "gz, bz2, xz, zstd or none" err
 '
 

@@ -80,12 +80,17 @@ static int take_compression(const struct reading *reading)
 	return 0;
 }
 
+/* A spec may come with a repository: where else is written is for a command line to say. */
 static int take_location(const struct reading *reading)
 {
-	if (reading->value->kind != EWS_YAML_TEXT || !*reading->value->text)
+	const char *text = reading->value->text;
+
+	if (reading->value->kind != EWS_YAML_TEXT || !*text)
 		return fail(reading, "wants a directory");
+	if (*text == '/' || climbs(text))
+		return fail(reading, "wants a directory below the file's; any other is for --to");
 	free(reading->out->location);
-	reading->out->location = ews_path_absolute(reading->dir, reading->value->text);
+	reading->out->location = ews_path_absolute(reading->dir, text);
 	return 0;
 }
 

@@ -19,13 +19,13 @@ Test(archive_spec, all_of_it_is_read)
 {
 	EWS_CLEANUP(archive_spec) struct ews_archive_spec spec = EWS_ARCHIVE_SPEC_INIT;
 
-	cr_assert_eq(parse(&spec, "keep: [a, b]\nignore: '*.log'\ncompress: zstd\nlocation: ../snapshots\nenv: [A, B]\n"
+	cr_assert_eq(parse(&spec, "keep: [a, b]\nignore: '*.log'\ncompress: zstd\nlocation: ./snapshots\nenv: [A, B]\n"
 				  "static_assets:\n  one: ./x//y/\n  two: z\ndefault_ignores: no\n"),
 		     0, "%s", ews_error_message());
 	cr_expect_eq(spec.rules.keep.n, 2);
 	cr_expect_str_eq(spec.rules.ignore.items[0], "*.log");
 	cr_expect_eq(spec.compression, EWS_COMPRESSION_ZSTD);
-	cr_expect_str_eq(spec.location, "/srv/snapshots");
+	cr_expect_str_eq(spec.location, "/srv/specs/snapshots");
 	cr_expect_eq(spec.env.n, 2);
 	cr_expect_eq(spec.rules.assets.n, 2);
 	cr_expect_str_eq(spec.rules.assets.items[0], "x/y");
@@ -49,9 +49,10 @@ Test(archive_spec, assets_may_be_a_list_and_what_is_not_said_is_as_ever)
 Test(archive_spec, what_is_wrong_is_named_by_its_line)
 {
 	static const char *const texts[] = {
-		"#\ncompress: lzma",   "#\ncompress: [gz]",           "#\nlocation: ''",
-		"#\nkeep: {a: b}",     "#\nstatic_assets: /x",        "#\nstatic_assets: [../x]",
-		"#\nstatic_assets: .", "#\ndefault_ignores: perhaps",
+		"#\ncompress: lzma",    "#\ncompress: [gz]",           "#\nlocation: ''",
+		"#\nkeep: {a: b}",      "#\nstatic_assets: /x",        "#\nstatic_assets: [../x]",
+		"#\nstatic_assets: .",  "#\ndefault_ignores: perhaps", "#\nlocation: /x",
+		"#\nlocation: a/../..",
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
