@@ -287,6 +287,12 @@ test_expect_success 'P1: end --branch leaves the result as a branch on the base 
 	git -C cloned status --porcelain n.txt eol.txt >st && test_must_be_empty st
 '
 
+test_expect_success 'P4: end --branch does not delete the file that --partial left out, before and after the end' '
+	test_repo spared && head -c 1000001 /dev/zero >spared/big && git -C spared add big && git -C spared commit -qm big && git -C spared config ews.maxFile 1000000 && for method in worktree snapshot; do
+		start_ws spared s --partial --method $method && git -C "${ws:?}" read-tree HEAD && echo w >"${ws:?}/w" && git -C spared ews end --branch one-$method s && git -C spared ews end --branch two-$method s && for name in one two; do git -C spared diff --name-status HEAD $name-$method >got && printf "A\tw\n" | test_cmp - got || return 1; done || return 1
+	done && start_ws spared s --no-uncommitted --partial && test_path_is_file "${ws:?}/big" && rm "${ws:?}/big" && git -C spared ews end --branch gone s && git -C spared diff --name-status HEAD gone >got && printf "D\tbig\n" | test_cmp - got
+'
+
 test_expect_success !VALGRIND 'P4: a branch that a killed end --branch left is the one that the next makes; another is refused, with what shows it' '
 	test_repo left && for edit in echo :; do
 		start_ws left s && $edit edit >>"${ws:?}/run.sh" && test_expect_code 137 killat -c "sessions/s/journal|trash/op-" 1 git-ews -C left end --branch r s >out 2>&1 && git -C left ews recover --all && was=$(git -C left rev-parse --verify r) && sleep 1 &&

@@ -334,6 +334,24 @@ test_expect_success 'P8: what is over a limit keeps the project from no round: -
 	done && test_path_is_file overlarge/big
 '
 
+test_expect_success 'P4: a tracked file that is left out is in the round as it was, whatever git does in the workspace' '
+	test_repo outsize && mkdir outsize/d && head -c 1000001 /dev/zero | tee outsize/big >outsize/d/big && git -C outsize add . && git -C outsize commit -qm big && git -C outsize config ews.maxFile 1000000 &&
+	for mode in worktree isolated; do
+		for how in nothing add read-tree new dir; do
+			(ews() { git -C outsize ews "$@"; } && begin a --mode $mode --partial && test_path_is_missing "${ws:?}/big" && git -C "$ws" status --porcelain >st && test_must_be_empty st && echo w >"${ws:?}/w" && case $how in
+			add) git -C "$ws" add -A && git -C "$ws" commit -qm w ;;
+			read-tree) git -C "$ws" read-tree HEAD && git -C "$ws" add -A && git -C "$ws" commit -qm w ;;
+			new) echo small >"${ws:?}/big" ;;
+			dir) mkdir "${ws:?}/big" && echo in >"${ws:?}/big/in" ;;
+			esac && ews round end --agent a >out && git -C outsize diff --name-status --no-renames HEAD "$round" >got && case $how in new) printf "M\tbig\n" ;; dir) printf "D\tbig\nA\tbig/in\n" ;; esac >want && printf "A\tw\n" >>want && test_cmp want got) || return 1
+		done
+	done && git -C outsize checkout -q -b try && begin_in() { git -C outsize ews round start --agent m --partial >out && take_ws out && round=ews/$(basename "${ws:?}"); } && begin_in && echo w >"${ws:?}/w" && git -C outsize ews round end --agent m --json >json && test_json_count json ".rounds[0].changes.files_deleted" 0 && git -C outsize merge -q "$round" && test_path_is_file outsize/big
+'
+
+test_expect_success USERS 'P4: and so is one that may not be read, and what lies in a directory that may not be entered' '
+	test_repo shut && chmod 000 shut/run.sh shut/src && test_give_user shut && test_as_user git -C shut ews round start --agent a >out 2>err && test_grep "left out: run.sh (unreadable)" err && take_ws out && echo w >"${ws:?}/w" && round=$(test_as_user git -C shut ews round end --agent a) && chmod 755 shut/run.sh shut/src && test_as_user git -C shut diff --name-status HEAD "$round" >got && printf "A\tw\n" | test_cmp - got
+'
+
 test_expect_success 'plain directories have rounds through their store' '
 	mkdir -p plain/sub/hollow && echo 1 >plain/f && (ews() { git -C plain ews "$@"; } && store=$(echo "$HOME"/.superqode/store/plain-*.git) && test_expect_code 129 git -C plain ews round start --agent a --label b &&
 	begin a && store=$(echo "$HOME"/.superqode/store/plain-*.git) && echo 2 >>"${ws:?}/f" && echo s >"${ws:?}/.ews_scratch/s" && one=$round && ews round end --agent a >out && git -C "$store" show "$one:f" >got && printf "1\n2\n" >want && test_cmp want got && test "$(git -C "$store" rev-list --count "$one")" = 2 &&

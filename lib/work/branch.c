@@ -413,6 +413,27 @@ static int add_left_out(struct result *result, struct ews_index *index)
 	return rc;
 }
 
+/*
+ * What nobody could look at when the session began did not come along: where nothing stands in its place nobody has deleted it, and it
+ * stays as it is stored. In place it was there.
+ */
+static void add_never_came(struct result *result)
+{
+	const struct ews_scan *base = &result->base.scan;
+	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+
+	for (size_t i = 0; i < result->stored.n && !result->session->method->is_project; i++) {
+		const char *path = result->stored.items[i].path;
+
+		if (ews_skips_unseen(&base->skips, path) && !ews_entries_find(&base->entries, path) &&
+		    !ews_entries_find(result->now, path) && !is_below_file(result->now, path))
+			ews_entries_add_copy(&list, &result->stored.items[i]);
+	}
+	for (size_t i = 0; i < list.n; i++)
+		ews_entries_add_copy(result->now, &list.items[i]);
+	ews_entries_sort(result->now);
+}
+
 /* A filter that we don't run may have been run by git: what it stored of the very file that stands there is meant. */
 static bool take_staged(struct ews_entry *now, const struct staged *staged, struct ews_odb *odb)
 {
@@ -615,7 +636,11 @@ static int store(struct ews_branch_notes *notes, struct ews_session *session, st
 	ews_rules_own(&own, repo, session->state.workspace);
 	if (rc == 0)
 		add_unseen(&result, &content->scan.skips, &own);
-	return rc < 0 ? rc : add_left_out(&result, &staged.index);
+	if (rc == 0)
+		rc = add_left_out(&result, &staged.index);
+	if (rc == 0)
+		add_never_came(&result);
+	return rc;
 }
 
 int ews_branch_tree(struct ews_oid *out, struct ews_branch_notes *notes, struct ews_session *session,

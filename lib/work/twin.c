@@ -689,15 +689,22 @@ static void drop_excluded(struct ews_scan *scan, const struct ews_ignore *exclud
 	ews_skips_sort(&scan->skips);
 }
 
-/* A tracked file that is excluded is not gone: to git it is one that the work tree need not have. */
-static void mark_excluded(struct ews_index *index, const struct ews_skips *skips, const struct ews_strv *own)
+/* Did the path not come along since it is excluded, or since nobody could look at it? A commit may have brought it all the same. */
+static bool is_left_out(const struct ews_scan *scan, const char *path)
+{
+	const struct ews_skip *skip = ews_skips_covering(&scan->skips, path);
+	bool is_out = skip && (skip->reason == EWS_SKIP_EXCLUDED || ews_skip_is_unseen(skip->reason));
+
+	return is_out && !ews_entries_find(&scan->entries, path);
+}
+
+/* A tracked file that is left out is not gone: to git it is one that the work tree need not have, and no commit there deletes it. */
+static void mark_left_out(struct ews_index *index, const struct ews_scan *scan, const struct ews_strv *own)
 {
 	for (size_t i = 0; i < index->n; i++) {
 		struct ews_index_entry *ie = &index->items[i];
-		const struct ews_skip *skip = ews_skips_covering(skips, ie->path);
-		bool is_out = (skip && skip->reason == EWS_SKIP_EXCLUDED) || is_own(own, ie->path);
 
-		if (is_out && ie->stage == 0)
+		if (ie->stage == 0 && (is_left_out(scan, ie->path) || is_own(own, ie->path)))
 			ie->is_skip_worktree = true;
 	}
 }
@@ -782,7 +789,7 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 	src.project.scan.skips = (struct ews_skips)EWS_SKIPS_INIT;
 	ews_rules_own(&own, repo, repo->project);
 	drop_excluded(&out->content.scan, exclude, &own);
-	mark_excluded(&out->index, &out->content.scan.skips, &own);
+	mark_left_out(&out->index, &out->content.scan, &own);
 	settle_entries(&out->content.scan, opts->skip_nested);
 	return 0;
 }
