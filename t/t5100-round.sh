@@ -81,6 +81,11 @@ test_expect_success 'P7: and so it stays where git wrote its index in the same s
 	touch -d "2020-01-01 00:00:00.5" soon/.git/index && start_ws soon s && echo new >"${ws:?}/new" && git -C soon ews end --branch b s 2>err && test_grep ! "filter" err && git -C soon diff --name-only HEAD b >out && echo new >want && test_cmp want out
 '
 
+test_expect_success 'P4: what changed in the tick of the clock in which git looked at it, long before it wrote its index, is what it is by now, in each snapshot, round and workspace' '
+	git init -q tick && echo "*.gen filter=was" >tick/.git/info/attributes && git -C tick config filter.was.clean "echo original" && echo generate >tick/a.gen && echo b >tick/b && touch -d "2020-01-01 00:00:00.1" tick/a.gen tick/b && git -C tick add . && git -C tick commit -qm tick && git -C tick config --unset filter.was.clean && rm tick/.git/info/attributes && touch -d "2020-01-01 00:00:00.5" tick/.git/index &&
+	(ews() { git -C tick ews "$@"; } && snap=$(ews snapshot create) && test "$(git -C tick show "refs/ews/snapshots/$snap:a.gen")" = generate && begin a && test "$(git -C tick show "$round:a.gen")" = generate && test "$(git -C tick show HEAD:a.gen)" = original && git -C "${ws:?}" status --porcelain >out && echo " M a.gen" | test_cmp - out)
+'
+
 test_expect_success 'P1: --label makes a branch, beside one that is there already, and moves no branch that others have or stand on' '
 	git -C p branch presenter HEAD && ews start looker >out && begin fay --label presenter --base "$one" && test "$(git -C p rev-parse presenter)" = "$base" && branch=presenter-${round#ews/} && test "$(git -C p rev-parse "$branch")" = "$(git -C p rev-parse "$one")" &&
 	echo final >"${ws:?}/final" && ews round end --agent fay >out 2>err && test_grep ! drift err && test "$(git -C p rev-parse "$branch")" = "$(git -C p rev-parse "$round")" && test "$(git -C p show "$branch:final")" = final && test "$(git -C p rev-parse presenter)" = "$base" && ews status looker --json >json && test_json_count json ".sessions[0].drift" 0 && git -C p branch -f "$branch" "$base" && ews end looker >out 2>err && test_grep "^drift: ref refs/heads/$branch is new" err && git -C p branch -qD presenter "$branch" &&

@@ -698,19 +698,14 @@ static bool is_empty_blob(const struct ews_oid *oid)
 	return ews_oid_equal(oid, &empty);
 }
 
-bool ews_index_stat_matches(const struct ews_index *index, const struct ews_index_entry *ie,
-			    const struct ews_entry *entry)
+/* Are the stat data the same, and is there no flag that hides changes? */
+static bool has_stat_of(const struct ews_index_entry *ie, const struct ews_entry *entry)
 {
-	const struct timespec written = { index->mtime_s, index->mtime_ns };
-
 	if (!entry->has_stat || ie->stage || ie->is_assumed_unchanged || ie->is_intent_to_add || ie->is_skip_worktree)
 		return false;
 	if (entry->type != EWS_ENTRY_FILE && entry->type != EWS_ENTRY_LINK)
 		return false;
 	if (ie->mode != ews_entry_git_mode(entry))
-		return false;
-	/* Racy: it may have changed once more, at the time that it has, after git had looked. */
-	if (ews_clock_is_late(ie->mtime_s, ie->mtime_ns, &written, EWS_RACY_NS))
 		return false;
 	if (entry->size > UINT32_MAX || ie->size != entry->size || (!ie->size && !is_empty_blob(&ie->oid)))
 		return false;
@@ -721,6 +716,25 @@ bool ews_index_stat_matches(const struct ews_index *index, const struct ews_inde
 		return false;
 	/* Device numbers change from boot to boot, so git ignores them. */
 	return ie->ino == (uint32_t)entry->ino;
+}
+
+bool ews_index_is_racy(const struct ews_index *index, const struct ews_index_entry *ie)
+{
+	return (int64_t)ie->mtime_s >= index->mtime_s;
+}
+
+bool ews_index_stat_matches(const struct ews_index *index, const struct ews_index_entry *ie,
+			    const struct ews_entry *entry)
+{
+	return !ews_index_is_racy(index, ie) && has_stat_of(ie, entry);
+}
+
+bool ews_index_stat_matches_filtered(const struct ews_index *index, const struct ews_index_entry *ie,
+				     const struct ews_entry *entry)
+{
+	const struct timespec written = { index->mtime_s, index->mtime_ns };
+
+	return !ews_clock_is_late(ie->mtime_s, ie->mtime_ns, &written, EWS_RACY_NS) && has_stat_of(ie, entry);
 }
 
 void ews_index_set_stat(struct ews_index_entry *ie, const struct ews_entry *entry, uint32_t uid, uint32_t gid)

@@ -43,7 +43,7 @@ struct ews_index {
 	bool is_sparse; /* has directories in it */
 	bool was_split;
 	bool borrows; /* asked for (ews_index_borrow_state): paths are those in the bytes, where these have them whole */
-	int64_t mtime_s; /* of the file: entries right before it, or after it, are racy */
+	int64_t mtime_s; /* of the file: entries at or after it are racy */
 	uint32_t mtime_ns;
 	struct ews_buf resolve_undo; /* the raw REUC extension, kept through */
 	struct ews_buf trees; /* the raw TREE extension, which trees the entries make: kept through while none is added */
@@ -90,6 +90,8 @@ struct ews_index_entry *ews_index_add(struct ews_index *index, const char *path)
 void ews_index_add_copy(struct ews_index *index, const struct ews_index_entry *from);
 void ews_index_sort(struct ews_index *index);
 
+/* May the file have changed once more, at the time that it has, after git had looked at it? In whole seconds, as git asks that. */
+bool ews_index_is_racy(const struct ews_index *index, const struct ews_index_entry *ie);
 /*
  * Does git take the file for unchanged by its stat data alone (as with
  * core.trustctime and core.checkStat=default), is it not racy against the
@@ -98,6 +100,13 @@ void ews_index_sort(struct ews_index *index);
  */
 bool ews_index_stat_matches(const struct ews_index *index, const struct ews_index_entry *ie,
 			    const struct ews_entry *entry);
+/*
+ * The same of a file that only a filter, which is not run, would make what git has of it: racy is what changed right before the index
+ * was written, for else after a clone nobody could tell of any such file that it is as git left it. The price: of one that was written
+ * with as many bytes in the very tick of the clock in which git looked at it, long before it wrote its index, the change is not seen.
+ */
+bool ews_index_stat_matches_filtered(const struct ews_index *index, const struct ews_index_entry *ie,
+				     const struct ews_entry *entry);
 
 /* Put the stat data of `entry` (it must have some) into `ie`, as git would after a refresh. */
 void ews_index_set_stat(struct ews_index_entry *ie, const struct ews_entry *entry, uint32_t uid, uint32_t gid);

@@ -452,7 +452,7 @@ static bool take_staged(struct ews_entry *now, const struct staged *staged, stru
 	}
 	ews_entry_set_stat(&there, &st);
 	if (there.mtime_s != now->mtime_s || there.mtime_ns != now->mtime_ns || there.size != now->size ||
-	    !ews_index_stat_matches(&staged->index, ie, &there) || !ews_odb_has(odb, &ie->oid))
+	    !ews_index_stat_matches_filtered(&staged->index, ie, &there) || !ews_odb_has(odb, &ie->oid))
 		return false;
 	now->oid = ie->oid;
 	return true;

@@ -314,7 +314,9 @@ int ews_fill(struct ews_filled *out, struct ews_session *session, struct ews_twi
 	int rc;
 
 	/* While the entries have the project's stat data. */
-	ews_twin_mark_clean(twin);
+	rc = ews_twin_mark_clean(twin, session->repo);
+	if (rc < 0)
+		return rc;
 	ews_alloc_give_back();
 	rc = put_files(&filled, &is_stored, session, twin, opts);
 	if (rc < 0)

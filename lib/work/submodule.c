@@ -95,8 +95,7 @@ static int look(struct ews_twin *twin, struct ews_odb *odb, int git_fd, int from
 		return rc;
 	/* It may name trees that nothing else does: a gc of the submodule's store would stumble when they have gone. */
 	ews_buf_truncate(&twin->index.trees, 0);
-	ews_twin_mark_clean(twin);
-	return 0;
+	return ews_twin_mark_clean(twin, NULL);
 }
 
 /* What the commit `oid` has, and an index that says so. */
@@ -119,8 +118,7 @@ static int list_commit(struct ews_twin *twin, struct ews_odb *odb, const struct 
 	}
 	twin->index.version = 2;
 	ews_index_sort(&twin->index);
-	ews_twin_mark_clean(twin);
-	return rc;
+	return rc < 0 ? rc : ews_twin_mark_clean(twin, NULL);
 }
 
 static int put_files(struct fill *fill, struct ews_twin *twin, struct ews_odb *odb, const char *path, int from_fd,

@@ -12,7 +12,9 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path.h"
+#include "base/path_line.h"
 #include "base/str.h"
+#include "store/attr.h"
 #include "store/index_extensions.h"
 #include "store/pathspec.h"
 #include "store/replaced.h"
@@ -813,18 +815,53 @@ static void clear_stat(struct ews_index_entry *ie, bool keep_size)
 		ie->size = 0;
 }
 
-void ews_twin_mark_clean(struct ews_twin *twin)
+/*
+ * Of the files that are racy to git and are not what it has of them byte by byte, list those with a filter, sorted, whose stat data say
+ * that they are as git left them: as no filter is run here nothing else says it.
+ */
+static int list_filtered(struct ews_strv *out, const struct ews_twin *twin, const struct ews_repo *repo)
 {
-	const struct ews_entries *list = &twin->content.scan.entries;
-	struct ews_arena rest = EWS_ARENA_INIT;
-	size_t at = 0;
+	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
+	int rc;
 
 	for (size_t i = 0; i < twin->index.n; i++) {
+		const struct ews_index_entry *ie = &twin->index.items[i];
+		const struct ews_entry *entry = ews_index_is_racy(&twin->index, ie)
+							? ews_entries_find(&twin->content.scan.entries, ie->path)
+							: NULL;
+
+		if (entry && !ews_oid_equal(&entry->oid, &ie->oid) &&
+		    ews_index_stat_matches_filtered(&twin->index, ie, entry))
+			ews_strv_add(&paths, ie->path);
+	}
+	rc = ews_attr_filtered(&lines, repo->odb, repo->home, repo->project, &paths);
+	for (size_t i = 0; i < lines.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+		(void)ews_path_line_split(&path, lines.items[i]);
+		ews_strv_add(out, path.ptr);
+	}
+	ews_strv_sort(out);
+	/* Where git would wait for what gives attributes they are not clean, and git in the workspace looks at them. */
+	return rc == EWS_EUNSUPPORTED ? ews_error_if_passing(rc) : rc;
+}
+
+int ews_twin_mark_clean(struct ews_twin *twin, const struct ews_repo *repo)
+{
+	const struct ews_entries *list = &twin->content.scan.entries;
+	EWS_CLEANUP(strv) struct ews_strv filtered = EWS_STRV_INIT;
+	struct ews_arena rest = EWS_ARENA_INIT;
+	int rc = repo ? list_filtered(&filtered, twin, repo) : 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < twin->index.n && rc == 0; i++) {
 		struct ews_index_entry *ie = &twin->index.items[i];
 		const struct ews_entry *entry = ews_entries_find_next(list, ie->path, &at);
 		bool same = entry && ews_oid_equal(&entry->oid, &ie->oid) && ews_entry_git_mode(entry) == ie->mode;
 		bool is_clean = entry && ie->stage == 0 && entry->type != EWS_ENTRY_DIR &&
 				(entry->has_stat ? ews_index_stat_matches(&twin->index, ie, entry) ||
+							   ews_strv_sorted_has(&filtered, ie->path) ||
 							   (same && had_stat_of(ie, entry))
 						 : same);
 
@@ -833,8 +870,11 @@ void ews_twin_mark_clean(struct ews_twin *twin)
 		/* Of many files the paths of both would be in memory as long as one of them. */
 		ie->path = entry ? entry->path : ews_arena_dup(&rest, ie->path, strlen(ie->path));
 	}
+	if (rc < 0)
+		return rc;
 	ews_arena_release(&twin->index.arena);
 	twin->index.arena = rest;
+	return 0;
 }
 
 void ews_twin_format_index(struct ews_buf *out, struct ews_twin *twin, enum ews_hash_algo algo, gid_t gid)

@@ -55,9 +55,9 @@ int ews_twin_find_head(struct ews_twin *twin, struct ews_repo *repo);
 
 /*
  * Note which index entries are clean; to be called while the entries still have the project's stat data. The index says its
- * paths by theirs from then on, so that the list must live as long.
+ * paths by theirs from then on, so that the list must live as long. `repo` is asked which files have a filter; NULL: none counts as such.
  */
-void ews_twin_mark_clean(struct ews_twin *twin);
+int ews_twin_mark_clean(struct ews_twin *twin, const struct ews_repo *repo);
 
 /* The bytes of the index, with the stat data of the files that now stand in the workspace (content's entries). */
 void ews_twin_format_index(struct ews_buf *out, struct ews_twin *twin, enum ews_hash_algo algo, gid_t gid);
