@@ -241,7 +241,7 @@ test_expect_success 'who works in place is alone' '
 
 test_expect_success 'in place: branches are put back, other refs are named with what takes them back' '
 	test_repo refs && git -C refs branch side && git -C refs for-each-ref refs/heads >before && git -C refs ews start --method in-place r &&
-	(cd refs && echo 1 >one && git add one && git commit -qm one && git branch -f side && git branch fresh && git checkout -q --detach) &&
+	(cd refs && echo 1 >one && git add one && git commit -qm one && git branch -f side && git branch fresh HEAD~ && git checkout -q --detach) &&
 	git -C refs ews revert r >out 2>err && test_grep "Status: Verified" out && test_grep "git update-ref refs/heads/side" err && test_grep "git update-ref -d refs/heads/fresh" err &&
 	sed -n "s/.*this takes it back: git/git/p" err >commands && test_line_count = 2 commands && (cd refs && sh ../commands) &&
 	git -C refs for-each-ref refs/heads >after && test_cmp before after && git -C refs symbolic-ref HEAD >out && echo refs/heads/main >want && test_cmp want out &&

@@ -321,7 +321,7 @@ struct teller {
 	const struct ews_tripwire *before, *after;
 	const struct ews_repo *repo;
 	const char *kept;
-	const struct ews_oids *beyond; /* commits that no ref leads to which has been there all the time; NULL: nobody can tell */
+	const struct ews_oids *beyond; /* commits that no ref has led to all the time; NULL: nobody can tell */
 };
 
 /* The name that the ref of this line stands for; NULL: it is none, or has an id. */
@@ -524,30 +524,54 @@ static void add_new_ref(const struct teller *teller, const char *before, const c
 		ews_strv_add(teller->out, after);
 }
 
+/* The ids of all refs but those of the lines `but`, which are sorted. */
+static void list_ids(struct ews_strv *out, const struct ews_tripwire *tripwire, const struct ews_strv *but)
+{
+	for (size_t i = 0; i < tripwire->lines.n; i++) {
+		const char *line = tripwire->lines.items[i];
+		EWS_CLEANUP(free) char *ref = ref_with_id(line);
+
+		if (ref && !ews_strv_sorted_has(but, line))
+			ews_strv_add(out, line + name_len(line) + 1);
+	}
+	ews_strv_unique(out);
+}
+
+static bool is_alike(const struct ews_strv *a, const struct ews_strv *b)
+{
+	size_t i = 0;
+
+	while (i < a->n && i < b->n && !strcmp(a->items[i], b->items[i]))
+		i++;
+	return i == a->n && i == b->n;
+}
+
 /*
- * The commits that new refs, or their logs, name, and all these lead to, but for what a ref leads to that has been there all the time.
- * Where no ref is new there is nothing to ask; else git is asked once.
+ * The commits that new refs, or their logs, name, and all these lead to, but for what refs that were there lead to, both from where
+ * they stood and from where they stand: one that moved has a command that moves it back. Where no ref is new there is nothing to ask.
  */
 static int find_beyond(struct ews_oids *out, const struct ews_tripwire *before, const struct ews_tripwire *after,
 		       const struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
-	EWS_CLEANUP(strv) struct ews_strv known = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv were = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv are = EWS_STRV_INIT;
 	int rc = 0;
 
 	each_difference(&(struct teller){ .add = add_new_ref, .out = &lines }, before, after);
 	ews_strv_sort(&lines);
-	for (size_t i = 0; i < after->lines.n && lines.n && rc == 0; i++) {
-		const char *line = after->lines.items[i];
-		EWS_CLEANUP(free) char *ref = ref_with_id(line);
+	for (size_t i = 0; i < lines.n && rc == 0; i++) {
+		EWS_CLEANUP(free) char *ref = ref_with_id(lines.items[i]);
 
-		if (ref && ews_strv_sorted_has(&lines, line))
-			rc = list_named(&ids, repo, ref, line);
-		else if (ref)
-			ews_strv_add(&known, line + name_len(line) + 1);
+		rc = list_named(&ids, repo, ref, lines.items[i]);
 	}
-	return rc == 0 && ids.n ? ews_history_list_beyond(out, repo, &ids, &known) : rc;
+	if (rc < 0 || !ids.n)
+		return rc;
+	list_ids(&were, before, &lines);
+	list_ids(&are, after, &lines);
+	rc = ews_history_list_beyond(out, repo, &ids, &are);
+	return rc < 0 || is_alike(&were, &are) ? rc : ews_history_list_beyond(out, repo, &ids, &were);
 }
 
 /* Does a ref that has been there all the time stand at this very object? */
@@ -556,9 +580,12 @@ static bool is_elsewhere(const struct teller *teller, const char *hex)
 	for (size_t i = 0; i < teller->after->lines.n; i++) {
 		const char *line = teller->after->lines.items[i];
 		EWS_CLEANUP(free) char *name = ews_strndup(line, name_len(line));
+		const char *was;
 
-		if (ews_str_begins(line, "ref ") && !strcmp(line + name_len(line) + 1, hex) &&
-		    ews_tripwire_find(teller->before, name))
+		if (!ews_str_begins(line, "ref ") || strcmp(line + name_len(line) + 1, hex) != 0)
+			continue;
+		was = ews_tripwire_find(teller->before, name);
+		if (was && !strcmp(was, hex))
 			return true;
 	}
 	return false;

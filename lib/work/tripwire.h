@@ -29,9 +29,9 @@ int ews_tripwire_take_keeping(struct ews_tripwire *out, struct ews_repo *repo, i
 int ews_tripwire_compare(struct ews_strv *out, const struct ews_tripwire *before, const struct ews_tripwire *after);
 /*
  * For each ref that moved, came or went, and each stash that went, the command that takes that back. Of one that came, and that or
- * whose log names a commit to which no ref leads that was there, it is the one that shows it, which begins with EWS_TRIPWIRE_SHOW: to
- * delete it would lose that. So it is of a tag with a message (EWS_TRIPWIRE_SHOW_TAG), and of stashes that came,
- * EWS_TRIPWIRE_STASHES for all of them.
+ * whose log names a commit to which refs that were there don't lead, both from where they stood and from where they stand, it is
+ * the one that shows it, which begins with EWS_TRIPWIRE_SHOW: to delete it would lose that. So it is of a tag with a message
+ * (EWS_TRIPWIRE_SHOW_TAG), and of stashes that came, EWS_TRIPWIRE_STASHES for all of them.
  */
 #define EWS_TRIPWIRE_SHOW "git log "
 #define EWS_TRIPWIRE_SHOW_TAG "git show "
