@@ -26,6 +26,11 @@ files_alone() {
 	"$EWS_SRC/t/lister" -x .git -x .superqode "$1" | grep -v "^[^	]*	d "
 }
 
+# what the files of $1 hold
+contents_of() {
+	(cd "$1" && find . -name .git -prune -o -type f -exec sha256sum {} +) | sort -k 2
+}
+
 kept_of() {
 	printf "%s %s\n" "$(json "$1" .ignored.kept)" "$(json "$1" .ignored.left)"
 }
@@ -147,6 +152,14 @@ test_expect_success 'restore of a snapshot leaves products, and make is not fool
 test_expect_success 'P2: a product that a snapshot did not have, and that is back since, is moved to trash, whatever it is now' '
 	start_ws r back && (cd "${ws:?}" && rm prog) && id=$(git -C r ews snapshot create --ignored back) && (cd "${ws:?}" && mkdir prog && echo 1 >prog/f) &&
 	git -C r ews revert --to "$id" back >out && test_grep "Status: Verified" out && test_path_is_missing "${ws:?}/prog" && git -C r ews undo back && test_path_is_file "${ws:?}/prog/f" && git -C r ews end back
+'
+
+test_expect_success 'P2: products that came along, of which one was built anew and the rule is gone, were there: undo, redo and a restore leave them all' '
+	test_repo ruleless && echo /out/ >ruleless/.gitignore && git -C ruleless add .gitignore && git -C ruleless commit -qm rule && mkdir ruleless/out && echo old >ruleless/out/a && echo old >ruleless/out/b && for method in worktree snapshot; do
+		start_ws ruleless --method $method $method && echo rebuilt >"${ws:?}/out/a" && rm "${ws:?}/.gitignore" && contents_of "$ws" >before && snap=$(git -C ruleless ews snapshot create $method) && git -C ruleless ews revert $method >out && test_grep "Status: Verified" out && contents_of "$ws" >after &&
+		git -C ruleless ews undo $method 2>err && test_grep ! "moved to trash" err && contents_of "$ws" >got && test_cmp before got && git -C ruleless ews undo --redo $method && contents_of "$ws" >got && test_cmp after got && git -C ruleless ews undo $method && contents_of "$ws" >got && test_cmp before got &&
+		git -C ruleless ews revert $method && git -C ruleless ews revert --to "$snap" $method >out 2>err && test_grep "Status: Verified" out && test_grep ! "moved to trash" err && contents_of "$ws" >got && test_cmp before got && git -C ruleless ews end --force $method || return 1
+	done
 '
 
 test_expect_success 'P2: what git put in the place of a product is gone after a restore of a snapshot that knew the product' '

@@ -93,12 +93,12 @@ static bool is_of_this_session(const struct ews_transition_work *work)
 	return work->session && !strcmp(work->opts->target->session, work->session->state.id);
 }
 
-/* It came along at the start, was gone when the target was taken, and is back. */
+/* It came along at the start, was gone when the target was taken, all of it, and is back. */
 static bool is_back_since(const struct ews_transition_work *work, const char *path)
 {
 	return is_of_this_session(work) && !is_base_target(work) &&
-	       !ews_skips_covering(&work->target.scan.skips, path) &&
-	       !ews_entries_find(&work->target.scan.entries, path);
+	       !ews_skips_touch(&work->target.scan.skips, path) &&
+	       !ews_entries_has_below(&work->target.scan.entries, path);
 }
 
 static bool goes_away(const struct ews_transition_work *work, const struct ews_skip *skip)
