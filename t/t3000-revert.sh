@@ -453,6 +453,15 @@ test_expect_success 'undo of what went to trash whole, where somebody took its d
 	git -C p ews undo whole && test -S "${ws:?}/src/deep" && reverts whole
 '
 
+test_expect_success 'P4: of a new directory whose ignored files went to trash with it redo takes all away again, and undo brings all back' '
+	new_workspace wholly && snap=$(git -C p ews snapshot create wholly) && mkdir -p "${ws:?}/fresh/out" && echo built >"${ws:?}/fresh/out/f" && echo built >"${ws:?}/fresh/x.o" && printf "*.o\nout\n" >"${ws:?}/.gitignore" && for more in fresh/y.o fresh/new; do
+		echo more >"${ws:?}/$more" && state_of "$ws" >before && for verb in "revert wholly" "snapshot restore $snap wholly"; do
+			git -C p ews $verb -- fresh >out && test_path_is_missing "${ws:?}/fresh" && state_of "$ws" >after && git -C p ews undo wholly && state_of "$ws" >got && test_cmp before got && git -C p ews undo --redo wholly && test_path_is_missing "${ws:?}/fresh" && state_of "$ws" >got && test_cmp after got &&
+			git -C p ews undo wholly && state_of "$ws" >got && test_cmp before got || { echo >&2 "$more $verb"; return 1; }
+		done || return 1
+	done && reverts wholly
+'
+
 # taken <id>: a workspace in which a revert takes an ignored directory, a file that has a name in there, and a repository to trash; $before is
 # a file that says what it was, $step the step.
 taken() {

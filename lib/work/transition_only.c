@@ -134,6 +134,9 @@ void ews_transition_limit(struct ews_transition_work *work, int root_fd)
 		add_inside(&work->exact, then->items, sizeof(*then->items), then->n, only[i]);
 		add_inside(&work->exact, now->skips.items, sizeof(*now->skips.items), now->skips.n, only[i]);
 	}
+	/* Nothing of it is there now, and no state has it; when the step turns again it is to go again. */
+	for (size_t i = 0; i < work->returning.n && !step->is_exact; i++)
+		ews_strv_add(&work->exact, work->returning.items[i]);
 	ews_strv_unique(&work->exact);
 	work->only = (const char *const *)work->exact.items;
 	work->n_only = work->exact.n;
