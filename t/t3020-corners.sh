@@ -99,6 +99,26 @@ test_expect_success 'P4: a step whose path is nowhere any more does not stand in
 	git -C p ews end gone
 '
 
+# products <word>: what a build leaves in $ws, a file and a directory that are ignored
+products() {
+	mkdir "${ws:?}/out" && echo "$1" >"${ws:?}/out/f" && echo "$1" >"${ws:?}/x.o"
+}
+
+# built <word>: that is what there is, or nothing
+built() {
+	if test -n "$1"; then
+		echo "$1" >want && test_cmp want "${ws:?}/out/f" && test_cmp want "${ws:?}/x.o"
+	else
+		test_path_is_missing "${ws:?}/out" && test_path_is_missing "${ws:?}/x.o"
+	fi
+}
+
+test_expect_success 'P4: each build that a revert moved to trash comes back when it is its turn, whatever build stands there by now' '
+	start_ws p builds && products one && git -C p ews revert builds && products two && git -C p ews revert builds && built "" && git -C p ews undo builds && built two && git -C p ews undo builds 2>err && test_grep ! "stays in trash" err && built one &&
+	git -C p ews undo --redo builds && built two && git -C p ews undo --redo builds && built "" && git -C p ews undo builds && built two && git -C p ews undo builds && built one &&
+	git -C p ews undo --redo builds && git -C p ews undo --redo builds && built "" && products three && git -C p ews undo builds 2>err && test_grep "2 paths moved to trash" err && built two && git -C p ews undo --redo builds && built three && git -C p ews end builds
+'
+
 test_expect_success 'P9: a config.worktree that was written since is gone after revert' '
 	test_repo cw && git -C cw config extensions.worktreeConfig true && start_ws cw conf && git -C "$ws" config --worktree core.fsmonitor "touch \"$PWD/ran\"" &&
 	rm -f ran && git -C cw ews revert conf >out && test_grep "Status: Verified" out && git -C "$ws" status && test_path_is_missing ran

@@ -114,6 +114,9 @@ static bool goes_away(const struct ews_transition_work *work, const struct ews_s
 		return blocks_target(work, skip);
 	if (ews_skip_is_present(skip->reason))
 		return blocks_target(work, skip) || is_back_since(work, skip->path);
+	/* What the step took from there comes back, and is what was there. */
+	if (work->session && ews_strv_sorted_has(&work->returning, skip->path))
+		return true;
 	return work->session ? !was_left_out(work, skip) : blocks_target(work, skip);
 }
 
