@@ -230,7 +230,7 @@ test_expect_success 'P4: what was committed in a deleted workspace is the work, 
 	team=cut && commit_and_vanish cut --team $team && test_must_fail env PATH=/nowhere "$EWS_BIN/git-ews" -C late round end --agent cut --team $team --force 2>err && test_grep "cannot run .git." err && look=0 && while test_more_looks; do
 		test_look EIO "/\.git(/(HEAD|objects|refs))?/?$" -C late round end --agent cut --team $team --force >out 2>err
 		test $code != 0 || { test "$(git -C late show "$round:w")" = work && team=cut$look && commit_and_vanish cut --team $team; } || return 1
-	done && test $look -gt 9 && test "$(git -C late show "$round:w")" = work
+	done && test $look -gt 9 && test "$(git -C late show "$round:w")" = work && git -C late ews recover --all
 '
 
 test_expect_success 'P4: undo of such an end brings back what was committed, beside what was uncommitted in the project, and the next end keeps it' '
