@@ -557,4 +557,9 @@ test_expect_success 'P8: of what is ignored, and a state that is named has, it i
 	git -C ruled ews diff --name-status "$snap" >out && printf "D\ta.o\nM\tbuild/b\n" | test_cmp - out && later=$(git -C ruled ews snapshot create) && git -C ruled ews diff --name-status "$snap" "$later" >out && printf "D\ta.o\n" | test_cmp - out
 '
 
+test_expect_success 'P8: a directory that holds but names that git refuses, or a FIFO, is not said to be empty' '
+	test_repo refused && start_ws refused r && (cd "${ws:?}" && mkdir -p .GIT pipes deep/er && echo h >.GIT/h && mkfifo pipes/p) && git -C refused ews diff r 2>err && printf "warning: not in the patch: %s\n" ".GIT (a directory that git can'"'"'t hold)" ".GIT/h (a path that git can'"'"'t hold)" "deep (empty directory)" "deep/er (empty directory)" "pipes (a directory that git can'"'"'t hold)" "pipes/p (fifo)" | test_cmp - err &&
+	snap=$(git -C refused ews snapshot create r) && rm -r "${ws:?}/.GIT" "${ws:?}/pipes" "${ws:?}/deep" && git -C refused ews diff "$snap" 2>err && test_grep "patch: .GIT (a directory that git can.t hold removed)$" err && test_grep "patch: pipes (a directory that git can.t hold removed)$" err && test_grep "patch: deep (empty directory removed)$" err
+'
+
 test_done

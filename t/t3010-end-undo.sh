@@ -375,7 +375,7 @@ test_expect_success 'P7, P8: end names what neither its patch nor its branch hol
 	test_repo held && cat >work.sh <<-\EOT && sed "s/^/warning: not in the patch: /" >want <<-\EOT &&
 		mkdir -p hollow .GIT && echo h >.GIT/h && mkfifo pipe && chmod 600 src/numbers && echo new >new
 	EOT
-		.GIT (empty directory)
+		.GIT (a directory that git can'"'"'t hold)
 		.GIT/h (a path that git can'"'"'t hold)
 		hollow (empty directory)
 		pipe (fifo)

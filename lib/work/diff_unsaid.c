@@ -40,11 +40,17 @@ static bool is_usual_mode(const struct ews_entry *entry)
 	return entry->type != EWS_ENTRY_DIR && (entry->mode == 0644 || entry->mode == 0664);
 }
 
-static bool holds_files(const struct ews_entries *list, const struct ews_entry *dir)
+/* A file, a link or a FIFO that no git tree can hold: neither its coming nor its going is in a patch. */
+static bool is_beyond_git(const struct ews_entry *entry)
+{
+	return entry && entry->type != EWS_ENTRY_DIR && !ews_entry_fits_tree(entry);
+}
+
+static bool holds(const struct ews_entries *list, const struct ews_entry *dir, bool (*is)(const struct ews_entry *))
 {
 	for (const struct ews_entry *e = dir + 1;
 	     e < list->items + list->n && ews_path_is_inside(e->path, dir->path); e++)
-		if (ews_entry_fits_tree(e))
+		if (is(e))
 			return true;
 	return false;
 }
@@ -78,16 +84,14 @@ static bool unsaid_of_dir(struct ews_buf *out, const struct ews_diff *diff, cons
 	const struct ews_entry *dir = is_new ? to : change->from;
 	const struct ews_entries *list = is_new ? &diff->to.content.scan.entries : &diff->from.content.scan.entries;
 
-	if (holds_files(list, dir))
+	if (holds(list, dir, ews_entry_fits_tree))
 		return is_new && unsaid_of_new(out, to);
-	ews_buf_adds(out, is_new ? "empty directory" : "empty directory removed");
+	if (holds(list, dir, is_beyond_git))
+		ews_buf_adds(out, is_new ? "a directory that git can't hold"
+					 : "a directory that git can't hold removed");
+	else
+		ews_buf_adds(out, is_new ? "empty directory" : "empty directory removed");
 	return true;
-}
-
-/* A file, a link or a FIFO that no git tree can hold: neither its coming nor its going is in a patch. */
-static bool is_beyond_git(const struct ews_entry *entry)
-{
-	return entry && entry->type != EWS_ENTRY_DIR && !ews_entry_fits_tree(entry);
 }
 
 static void unsaid_beyond_git(struct ews_buf *out, const struct ews_entry *from, const struct ews_entry *to)
