@@ -231,6 +231,10 @@ int ews_child_close(struct ews_child *child)
 
 void ews_child_free(struct ews_child *child)
 {
-	if (child && ews_child_close(child) < 0)
-		ews_error_clear();
+	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+
+	ews_error_save(&saved);
+	if (child)
+		(void)ews_child_close(child);
+	(void)ews_error_restore(&saved);
 }

@@ -169,3 +169,15 @@ Test(child, a_missing_program_is_not_found)
 	cr_assert_eq(ews_child_open(&child, &(struct ews_proc){ .argv = argv }), EWS_ENOTFOUND);
 	cr_assert_null(child);
 }
+
+/* Whoever lets go of it has failed already, and says of what. */
+Test(child, letting_go_of_one_keeps_the_error_at_hand)
+{
+	struct ews_child *child = open_script("exit 0");
+
+	cr_assert_gt(wait(NULL), 0);
+	(void)ews_error(EWS_EGIT, "what went wrong");
+	ews_child_free(child);
+	cr_assert_eq(ews_error_code(), EWS_EGIT);
+	cr_assert_str_eq(ews_error_message(), "what went wrong");
+}
