@@ -635,4 +635,9 @@ test_expect_success 'a command does not run at the top since its directory can n
 	done && test $look -gt 1
 '
 
+test_expect_success STRACE 'a program that can not be read just now may be one, and may be run' '
+	test_repo unread && printf "#!/bin/sh\n" >unread.sh && chmod +x unread.sh && test_expect_code 126 test_strace trace -P "$PWD/unread.sh" -e trace=execve -e inject=execve:error=EIO git-ews -C unread run -- "$PWD/unread.sh" >out 2>err && test_grep "cannot run .*unread.sh.: Input/output error" err && test_grep ! "may you execute it" err &&
+	chmod -x unread.sh && test_expect_code 126 git -C unread ews run -- "$PWD/unread.sh" 2>err && test_grep "may you execute it" err
+'
+
 test_done

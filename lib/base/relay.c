@@ -582,7 +582,8 @@ static int explain(const struct failure *failure, const char *name)
 		return EWS_ENOTFOUND;
 	}
 	ews_error(EWS_EDENIED, "cannot run '%s': %s", name, strerror(errno));
-	ews_error_hint("is it a program, and may you execute it?");
+	if (!ews_errno_is_passing(failure->error))
+		ews_error_hint("is it a program, and may you execute it?");
 	return EWS_EDENIED;
 }
 
