@@ -106,6 +106,10 @@ test_expect_success 'P4: what a person changed stays, is shown, and what was kep
 	art p remove log-015 n12 && test_grep "logs/n15.x. was changed" err && test_path_is_missing p/${qe:?}/qr/n12.x && test_grep more p/${qe:?}/logs/n15.x && rm -r p/new p/${qe:?}/logs/n15.x
 '
 
+test_expect_success STRACE 'P4: an export whose file is not written to its end is none' '
+	test_repo late && echo line | add late --type log --name late.log && test_expect_code 128 test_strace trace -P "$PWD/late/to/late.log" -e trace=close -e inject=close:error=EIO git-ews -C late artifact export late.log --to "$PWD/late/to" >out 2>err && test_must_be_empty out && test_grep "cannot write .late.log.: Input/output error" err && test_path_is_missing late/to/late.log
+'
+
 test_expect_success 'remove and prune move to trash; undo and redo turn that, files and all' '
 	art p list && ! grep "^qr-012\|^log-015" out && git -C p ews undo >out && test_cmp line p/${qe:?}/qr/n12.x && test_cmp line p/${qe:?}/logs/n15.x && manifest_is_true p &&
 	git -C p ews undo --redo && test_path_is_missing p/${qe:?}/qr/n12.x && test_path_is_missing p/${qe:?}/logs/n15.x && manifest_is_true p && git -C p ews snapshot list --trash >out && test_must_be_empty out &&

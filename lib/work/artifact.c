@@ -362,6 +362,8 @@ int ews_artifact_export(char **name, int dir_fd, struct ews_repo *repo, const st
 		if (fd < 0)
 			return ews_error_os("cannot make '%s'", tried);
 		rc = ews_odb_write_to(fd, repo->odb, &artifact->blob);
+		if (close(ews_steal_fd(&fd)) < 0 && rc == 0)
+			rc = ews_error_os("cannot write '%s'", tried);
 		if (rc < 0) {
 			(void)unlinkat(dir_fd, tried, 0); /* best effort: the failure is the news */
 			return ews_error_wrap("cannot export %s", artifact->id);
