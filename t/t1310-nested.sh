@@ -143,6 +143,10 @@ test_expect_success 'P8: one whose repository is elsewhere stays empty, and is n
 	git -C q ews revert >out && test_grep "Status: Verified" out && git -C q ews end
 '
 
+test_expect_success STRACE 'P8: of one whose repository can not be looked for just now that is said, and not that it is elsewhere' '
+	super_project blind && test_strace trace -P "$PWD/blind/.git/modules" -e trace=readlink,readlinkat -e inject=readlink,readlinkat:error=EIO:when=2+ git-ews -C blind start blind >out 2>err && test_grep INJECTED trace && test_grep "the submodule .sub. was left empty: cannot look for " err && test_grep ! "its repository is elsewhere" err && git -C blind ews end blind
+'
+
 test_expect_success 'what git takes for initialized in the project it takes for that in the twin, in submodules as well' '
 	super_project active && status_of() { git -C "$1" submodule status --recursive | sed "s/ (.*//"; } && status_of active >want && test_grep "^-[0-9a-f]* bare" want && test_grep "^.[0-9a-f]* sub/inner" want && test_grep ! "^-[0-9a-f]* sub" want &&
 	for how in each all but; do

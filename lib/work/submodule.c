@@ -5,6 +5,7 @@
  */
 #include "work/submodule.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,20 +45,28 @@ static int find_git_dir(char **out, const char *dir)
 	return *out ? 1 : ews_error_os("cannot look for '%s'", path);
 }
 
+static int is_below(const char *git_dir, const char *modules)
+{
+	EWS_CLEANUP(free) char *real = realpath(modules, NULL);
+
+	if (real)
+		return ews_path_is_inside(git_dir, real);
+	return ews_errno_is_absent(errno) ? 0 : ews_error_os("cannot look for '%s'", modules);
+}
+
 /* Is `git_dir` one of the project's own: below its `modules/`, or the submodule's own `.git`? */
-static bool is_own(const struct fill *fill, const char *git_dir, const char *dir)
+static int is_own(const struct fill *fill, const char *git_dir, const char *dir)
 {
 	EWS_CLEANUP(free) char *common = ews_path_join(fill->place->common_dir, "modules");
 	EWS_CLEANUP(free) char *own = ews_path_join(dir, EWS_GITFILE);
-	EWS_CLEANUP(free) char *real_common = realpath(common, NULL);
-	char proc[64];
-	EWS_CLEANUP(free) char *real_linked = NULL;
+	char linked[64];
+	int rc = is_below(git_dir, common);
 
 	/* A linked worktree has modules of its own. */
-	snprintf(proc, sizeof(proc), "/proc/self/fd/%d/modules", fill->place->git_fd);
-	real_linked = realpath(proc, NULL);
-	return (real_common && ews_path_is_inside(git_dir, real_common)) ||
-	       (real_linked && ews_path_is_inside(git_dir, real_linked)) || !strcmp(git_dir, own);
+	snprintf(linked, sizeof(linked), "/proc/self/fd/%d/modules", fill->place->git_fd);
+	if (rc == 0)
+		rc = is_below(git_dir, linked);
+	return rc == 0 ? !strcmp(git_dir, own) : rc;
 }
 
 /* HEAD detached, and a merge's files; the index is written anew, and what config.worktree says is not carried, nor what it turns on. */
@@ -215,13 +224,15 @@ static int fill_path(struct fill *fill, const char *path, const struct ews_entry
 		rc = project_fd = ews_dir_open(fill->project);
 	if (project_fd >= 0)
 		rc = from_fd = ews_dir_open_beneath(project_fd, path);
+	if (from_fd >= 0)
+		rc = is_own(fill, git_dir, dir);
 	if (rc < 0 && ews_error_if_passing(rc) < 0)
 		ews_strv_addf(fill->notes, "the submodule '%s' was left empty: %s", path, ews_error_message());
-	if (from_fd < 0) {
+	if (rc < 0 || from_fd < 0) {
 		ews_error_clear();
 		return 0;
 	}
-	if (!is_own(fill, git_dir, dir)) {
+	if (!rc) {
 		ews_strv_addf(fill->notes, "the submodule '%s' was left empty: its repository is elsewhere, in '%s'",
 			      path, git_dir);
 		return 0;
