@@ -79,4 +79,10 @@ test_expect_success 'P9: every program that git takes from a repository is named
 	done <want && test_grep "include include.path  \"\?$PWD/p/.git/config\"\?:[0-9]" out && test_grep "setting filter.trip.clean  .*plants.[01]\"\?:[0-9]" out && trust --json copy && test_grep ! "filter.trip" out
 '
 
+test_expect_success STRACE 'P8: where hooks can not be looked at just now nobody is told that there are none' '
+	git init -q unseen && printf "#!/bin/sh\n" >unseen/.git/hooks/pre-commit && chmod +x unseen/.git/hooks/pre-commit && for call in openat faccessat,faccessat2; do
+		test_expect_code 128 test_strace trace -P "$PWD/unseen/.git/hooks" -P pre-commit -e trace=$call -e inject=$call:error=EIO git-ews -C unseen trust status >out 2>err && test_grep INJECTED trace && test_grep "cannot .*hooks.*: Input/output error" err || return 1
+	done && git -C unseen ews trust status >out && test_grep "hook pre-commit" out
+'
+
 test_done

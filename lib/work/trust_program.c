@@ -5,6 +5,7 @@
  */
 #include "work/trust_program.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,17 +96,23 @@ static char *find_hooks(const struct ews_gitconfig *values, const char *common_d
 	return ews_path_absolute(top, full ? full : said);
 }
 
-static void add_hooks(struct ews_trust_programs *out, const char *dir)
+/* What may not be seen git doesn't run; what can't be looked at just now it may. */
+static int add_hooks(struct ews_trust_programs *out, const char *dir)
 {
 	EWS_CLEANUP(fd) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	ssize_t n = fd < 0 ? 0 : ews_dir_names_read(&names, fd);
+	ssize_t n = fd < 0 ? ews_error_os("cannot open '%s'", dir) : ews_dir_names_read(&names, fd);
 
-	for (ssize_t i = 0; i < n; i++)
-		if (ews_hooks_is_name(names.items[i].name) && faccessat(fd, names.items[i].name, X_OK, 0) == 0)
+	for (ssize_t i = 0; i < n; i++) {
+		if (!ews_hooks_is_name(names.items[i].name))
+			continue;
+		if (faccessat(fd, names.items[i].name, X_OK, 0) == 0)
 			add(out, EWS_TRUST_HOOK, ews_strdup(names.items[i].name))->path =
 				ews_path_join(dir, names.items[i].name);
-	ews_error_clear();
+		else if (ews_errno_is_passing(errno))
+			return ews_error_os("cannot look at '%s/%s'", dir, names.items[i].name);
+	}
+	return n < 0 ? ews_error_if_passing((int)n) : 0;
 }
 
 int ews_trust_programs_look(struct ews_trust_programs *out, const char *git_dir, const char *common_dir,
@@ -118,10 +125,10 @@ int ews_trust_programs_look(struct ews_trust_programs *out, const char *git_dir,
 	if (rc < 0)
 		return rc;
 	hooks = find_hooks(&values, common_dir, top);
-	add_hooks(out, hooks);
-	for (size_t i = 0; i < values.n; i++)
+	rc = add_hooks(out, hooks);
+	for (size_t i = 0; i < values.n && rc == 0; i++)
 		add_setting(out, &values, i);
-	return 0;
+	return rc;
 }
 
 void ews_trust_programs_release(struct ews_trust_programs *programs)
