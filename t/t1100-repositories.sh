@@ -161,6 +161,12 @@ test_expect_success ROOT 'another owner: refused as git does, served once the us
 	git -C theirs status && serves theirs
 '
 
+test_expect_success ROOT 'another owner of a linked work tree: the same, where what says which that is can not be read just now as well' '
+	git clone -q origin whose && git -C whose worktree add -q ../whose-linked && chown -R 65534:65534 whose-linked && refuses whose-linked "belongs to another user" && for error in EIO EMFILE; do
+		look=0 && while test_more_looks; do test_look $error "worktrees/whose-linked/gitdir$" -C whose-linked status >out 2>err && test_must_be_empty out && test_grep "^error: " err || return 1; done && test $look -gt 1 || return 1
+	done
+'
+
 test_expect_success USERS 'the same for an ordinary user in a repository of root' '
 	git clone -q origin roots && chmod -R a+rwX roots && test_expect_code 128 test_as_user git -C roots ews start >out 2>err && test_must_be_empty out && test_grep "safe.directory\|owner" err &&
 	git -C roots for-each-ref refs/ews >refs && test_must_be_empty refs

@@ -288,11 +288,15 @@ int ews_odb_read_format(struct ews_odb_format *out, const char *common_dir, cons
 }
 
 /* What the work tree has as ".git": the git directory itself, or a file that names it. The caller frees it. */
-static char *find_dot_git(const char *git_dir, const char *common_dir)
+static int find_dot_git(char **out, const char *git_dir, const char *common_dir)
 {
-	EWS_CLEANUP(free) char *gitfile = strcmp(git_dir, common_dir) ? ews_gitfile_back(git_dir) : NULL;
+	EWS_CLEANUP(free) char *gitfile = NULL;
+	int rc = strcmp(git_dir, common_dir) ? ews_gitfile_read_back(&gitfile, git_dir) : 0;
 
-	return gitfile ? ews_steal(&gitfile) : ews_strdup(git_dir);
+	if (rc < 0 && ews_error_if_passing(rc) < 0)
+		return rc;
+	*out = gitfile ? ews_steal(&gitfile) : ews_strdup(git_dir);
+	return 0;
 }
 
 /* As git sees it: root works for who called sudo, too. What isn't there is nobody else's. Fails where that can't be seen just now. */
@@ -312,14 +316,18 @@ static int is_ours(const char *path)
 
 int ews_odb_check_owner(const char *git_dir, const char *common_dir)
 {
-	EWS_CLEANUP(free) char *dot_git = find_dot_git(git_dir, common_dir);
-	EWS_CLEANUP(free) char *top = ews_path_dir(dot_git);
-	bool has_top = !strcmp(ews_path_base(dot_git), ".git");
-	/* The path that git wants to see as safe.directory: the work tree where there is one. */
-	const char *name = has_top ? top : git_dir;
+	EWS_CLEANUP(free) char *dot_git = NULL;
+	EWS_CLEANUP(free) char *top = NULL;
 	EWS_CLEANUP(free) char *shown = NULL;
-	int rc = is_ours(git_dir);
+	const char *name;
+	int rc = find_dot_git(&dot_git, git_dir, common_dir);
 
+	if (rc < 0)
+		return ews_error_wrap("cannot tell whose the work tree of '%s' is", git_dir);
+	top = ews_path_dir(dot_git);
+	/* The path that git wants to see as safe.directory: the work tree where there is one. */
+	name = !strcmp(ews_path_base(dot_git), ".git") ? top : git_dir;
+	rc = is_ours(git_dir);
 	if (rc > 0)
 		rc = is_ours(dot_git);
 	if (rc > 0)
