@@ -104,6 +104,14 @@ test_expect_success 'P4: a project that was moved is known again: sessions, work
 	git -C new/n ews end wt copy apart ended later && git -C new/n ews status --json >out && test_json_count out .sessions 0 && git -C new/n fsck --strict --no-dangling
 '
 
+test_expect_success 'P4: one that was moved takes all of its sessions along, or none, where one can not be looked at just now' '
+	mkdir far && look=0 && while test_more_looks; do
+		p=moves-$look && test_repo $p && start_ws -n one $p one$look && start_ws $p two$look && mv $p "far/m${look:?}" && test_look EIO "sessions/one$look(/state.json)?$|worktrees/one$look$" -C far/m$look list >out 2>err &&
+			if test $code = 0 || test $code = 199; then test_line_count = 2 out; else test_must_be_empty out && test_grep "^error: " err; fi &&
+			git -C far/m$look ews list >out && test_line_count = 2 out && test_grep ! damaged out && git -C "${one:?}" status && git -C far/m$look ews end one$look two$look || return 1
+	done && test $look -gt 3
+'
+
 test_expect_success 'P4: a project that was moved takes along what is of its main work tree, and leaves to a linked one what is of that' '
 	test_repo lm && git -C lm worktree add -q -b w ../lm-w && (cd lm-w && git ews start --method in-place ip) && echo agent >>lm-w/run.sh && mv lm lm2 && git -C lm2 worktree repair ../lm-w && echo mine >>lm2/run.sh && cp lm2/run.sh mine && git -C lm2 ews list >out 2>err && test_grep "^note: this project was at .*/lm" err && test_grep "^ip *active " out && test_grep ! damaged out &&
 	for verb in revert end; do

@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/dir.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "store/git_place.h"
@@ -35,67 +36,73 @@
 #define OWN_LOCK "~moved" /* no session's id */
 
 /* Does the repository hold what the session started from, be it where an end has put that which was killed before it said so? */
-static bool has_base(struct ews_repo *repo, const struct ews_orphan *orphan)
+static int has_base(struct ews_repo *repo, const struct ews_orphan *orphan)
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	struct ews_session session = { .repo = repo, .state = orphan->state, .fd = -1 };
-	bool has;
+	int rc;
 
 	session.state.state = EWS_STATE_ENDED;
-	has = ews_snapshot_base(&base, &session) == 0 && !strcmp(base.id, orphan->state.base_snapshot);
-	ews_error_clear();
-	return has;
+	rc = ews_snapshot_base(&base, &session);
+	return rc < 0 ? ews_error_if_passing(rc) : !strcmp(base.id, orphan->state.base_snapshot);
 }
 
 /* A mirror has the same refs, but not the entries of linked worktrees. */
-static bool lacks_entry(const struct ews_repo *repo, const struct ews_orphan *orphan)
+static int lacks_entry(const struct ews_repo *repo, const struct ews_orphan *orphan)
 {
 	EWS_CLEANUP(free) char *entry = ews_strfmt("worktrees/%s", orphan->id);
+	int rc;
 
-	return orphan->state.state == EWS_STATE_ACTIVE &&
-	       ews_method_find(orphan->state.method) == &ews_method_worktree &&
-	       faccessat(repo->common_fd, entry, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
+	if (orphan->state.state != EWS_STATE_ACTIVE || ews_method_find(orphan->state.method) != &ews_method_worktree)
+		return 0;
+	rc = ews_file_is_there(repo->common_fd, entry);
+	return rc < 0 ? rc : !rc;
 }
 
-static bool has_trash(const struct ews_repo *repo, const char *snapshot)
+static int has_trash(const struct ews_repo *repo, const char *snapshot)
 {
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_TRASH "%s", snapshot);
 	struct ews_oid oid;
+	int rc = *snapshot ? ews_odb_ref_read(&oid, repo->odb, ref) : EWS_ENOTFOUND;
 
-	return *snapshot && ews_odb_ref_read(&oid, repo->odb, ref) == 0;
+	return rc < 0 ? ews_error_if_passing(rc) : 1;
 }
 
 /* Does the repository hold what a step needs that home has on record? The session of an apply may have gone long since. */
-static bool has_step(const struct ews_repo *repo, const struct ews_home_project *project)
+static int has_step(const struct ews_repo *repo, const struct ews_home_project *project)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open(project->dir);
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
-	bool has = false;
+	int rc = fd < 0 ? fd : ews_step_list(&ids, fd);
 
-	if (fd >= 0)
-		(void)ews_step_list(&ids, fd); /* what can't be listed tells nothing */
-	for (size_t i = 0; i < ids.n && !has; i++) {
+	if (rc < 0)
+		return ews_error_if_passing(rc);
+	for (size_t i = 0; i < ids.n && rc == 0; i++) {
 		EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 
-		has = ews_step_read(&step, fd, ids.items[i]) == 0 &&
-		      (has_trash(repo, step.before) || has_trash(repo, step.after));
+		rc = ews_step_read(&step, fd, ids.items[i]);
+		if (rc == 0)
+			rc = has_trash(repo, step.before);
+		if (rc == 0)
+			rc = has_trash(repo, step.after);
+		rc = rc < 0 ? ews_error_if_passing(rc) : rc;
 	}
-	ews_error_clear();
-	return has;
+	return rc;
 }
 
-static bool is_it(struct ews_repo *repo, const struct ews_home_project *project, const struct ews_orphans *orphans)
+static int is_it(struct ews_repo *repo, const struct ews_home_project *project, const struct ews_orphans *orphans)
 {
-	bool has = false;
+	int has = 0;
 
-	for (size_t i = 0; i < orphans->n; i++) {
-		if (!orphans->items[i].has_state)
-			continue;
-		if (lacks_entry(repo, &orphans->items[i]))
-			return false;
-		has = has || has_base(repo, &orphans->items[i]);
+	for (size_t i = 0; i < orphans->n && has >= 0; i++) {
+		int lacks = orphans->items[i].has_state ? lacks_entry(repo, &orphans->items[i]) : 0;
+
+		if (lacks)
+			return lacks < 0 ? lacks : 0;
+		if (!has && orphans->items[i].has_state)
+			has = has_base(repo, &orphans->items[i]);
 	}
-	return has || has_step(repo, project);
+	return has ? has : has_step(repo, project);
 }
 
 /* `*path` when it is `from` or below: the same below `to`. */
@@ -604,11 +611,17 @@ static int follow_if_it(char **was, struct ews_strv *left, struct ews_repo *repo
 	EWS_CLEANUP(orphans) struct ews_orphans orphans = EWS_ORPHANS_INIT;
 	int rc;
 
-	if (ews_orphan_list(&orphans, project->dir) < 0) {
-		ews_error_clear();
-		return 0;
-	}
-	rc = is_it(repo, project, &orphans) ? let_follow(repo, project, &orphans) : 0;
+	rc = ews_orphan_list(&orphans, project->dir);
+	if (rc < 0)
+		return ews_error_if_passing(rc);
+	/* Once the others have followed nobody would look for it here. */
+	for (size_t i = 0; i < orphans.n; i++)
+		if (orphans.items[i].is_unread)
+			return ews_error(EWS_EIO, "cannot read session '%s' of '%s' just now", orphans.items[i].id,
+					 project->project);
+	rc = is_it(repo, project, &orphans);
+	if (rc > 0)
+		rc = let_follow(repo, project, &orphans);
 	if (rc > 0) {
 		*was = find_former(repo, project);
 		list_left(left, project->dir);

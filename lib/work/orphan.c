@@ -34,9 +34,13 @@ void ews_orphans_release(struct ews_orphans *orphans)
 static void read_orphan(struct ews_orphan *out, int sessions_fd, const char *name)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(sessions_fd, name);
+	int rc = fd;
 
 	*out = (struct ews_orphan){ .id = ews_strdup(name) };
-	out->has_state = fd >= 0 && ews_state_read(&out->state, fd) == 0;
+	if (fd >= 0)
+		rc = ews_state_read(&out->state, fd);
+	out->has_state = rc == 0;
+	out->is_unread = rc < 0 && ews_error_if_passing(rc) < 0;
 	ews_error_clear();
 }
 

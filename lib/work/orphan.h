@@ -16,6 +16,7 @@
 struct ews_orphan {
 	char *id;
 	bool has_state; /* it could be read */
+	bool is_unread; /* it couldn't, just now */
 	struct ews_state state;
 };
 
