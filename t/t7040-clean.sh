@@ -88,6 +88,12 @@ test_expect_success 'an entry whose workspace stands is named, and stays' '
 	test_path_is_dir "$ws" && test_path_is_dir q/.git/worktrees/headless
 '
 
+test_expect_success 'one whose files were touched just now, or may have been, stays' '
+	test_repo touched && start_ws touched touched && rm -r "${working:?}/touched/sessions/touched" "${ws:?}" && entry=touched/.git/worktrees/touched && find $entry -exec touch -d "2 days ago" {} + && touch "${entry:?}/index" && look=0 && while test_more_looks; do
+		test_look EIO "worktrees/touched/index$" -C touched clean --force >out 2>err && test_path_is_dir $entry || return 1
+	done && test $look -gt 1 && touch -d "2 days ago" "${entry:?}/index" && git -C touched ews clean --force && test_path_is_missing $entry
+'
+
 test_expect_success 'temporary files that killed calls of git left go after a day, unless somebody has them open' '
 	pack=q/.git/objects/pack && echo 1 >"${pack:?}"/tmp_pack_old && echo 1 >"${pack:?}"/tmp_pack_open && echo 1 >"${pack:?}"/tmp_pack_new && echo 1 >q/.git/objects/tmp_obj_old && echo 1 >"${pack:?}"/keep-me && touch -d "2 days ago" "${pack:?}"/tmp_pack_o* "${pack:?}"/keep-me q/.git/objects/tmp_obj_old &&
 	git -C q ews recover && test_path_is_file "${pack:?}"/tmp_pack_old && { sleep 60 >/dev/null 2>&1 3>&- 4>&- 5>&- 7<"${pack:?}"/tmp_pack_open & } && pid=$! && test_when_finished "kill $pid; wait $pid; :" && test_wait_for 20 test -e /proc/"${pid:?}"/fd/7 &&

@@ -5,6 +5,7 @@
  */
 #include "work/registration.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,8 +170,12 @@ static int64_t idle_s(int entry_fd)
 	struct stat st;
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-		if (fstatat(entry_fd, files[i], &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_mtim.tv_sec > last_s)
+		if (fstatat(entry_fd, files[i], &st, AT_SYMLINK_NOFOLLOW) < 0) {
+			if (ews_errno_is_passing(errno))
+				return 0; /* it may have been touched just now */
+		} else if (st.st_mtim.tv_sec > last_s) {
 			last_s = st.st_mtim.tv_sec;
+		}
 	return ews_clock_now() - last_s;
 }
 
