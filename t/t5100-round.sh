@@ -229,13 +229,19 @@ test_expect_success 'P4: of a round whose workspace was deleted what the agent h
 test_expect_success 'P4: what was committed in a deleted workspace is the work, or the round goes on, where git or a file can not be had just now' '
 	team=cut && commit_and_vanish cut --team $team && test_must_fail env PATH=/nowhere "$EWS_BIN/git-ews" -C late round end --agent cut --team $team --force 2>err && test_grep "cannot run .git." err && look=0 && while test_more_looks; do
 		test_look EIO "/\.git(/(HEAD|objects|refs))?/?$" -C late round end --agent cut --team $team --force >out 2>err
+		test $code = 199 || git -C late ews recover --all || return 1
 		test $code != 0 || { test "$(git -C late show "$round:w")" = work && team=cut$look && commit_and_vanish cut --team $team; } || return 1
-	done && test $look -gt 9 && test "$(git -C late show "$round:w")" = work && git -C late ews recover --all
+	done && test $look -gt 9 && test "$(git -C late show "$round:w")" = work
 '
 
 test_expect_success 'P4: undo of such an end brings back what was committed, beside what was uncommitted in the project, and the next end keeps it' '
 	commit_and_vanish again && git -C late ews round end --agent again --force && work=$(git -C late rev-parse "$round^{tree}") && git -C late ews undo && git -C late status --short >want && git -C "${ws:?}" status --short >got && test_cmp want got && test "$(cat "${ws:?}/w")" = work &&
 	git -C late ews round end --agent again && test "$(git -C late rev-parse "$round^{tree}")" = "$work" && git -C late ews undo && echo new >"${ws:?}/new" && git -C late ews round end --agent again && git -C late diff --name-status "$round^" "$round" >got && printf "A\tnew\nA\tw\n" | test_cmp - got
+'
+
+test_expect_success STRACE 'P4: the end of a round that was killed comes to its own end first: another would leave it unfinished for good, and undo with it' '
+	commit_and_vanish half && test_expect_code 137 test_strace log -qq -P "$PWD/late/.git/worktrees" -e trace=renameat2 -e inject=renameat2:signal=KILL git-ews -C late round end --agent half --force && test_must_fail git -C late ews round end --agent half --force 2>err && test_grep "is interrupted" err && test_grep "^hint: git ews recover" err &&
+	git -C late ews recover --all && test "$(git -C late show "$round:w")" = work && git -C late ews undo && test_grep work "${ws:?}/w" && git -C late ews round end --agent half
 '
 
 test_expect_success 'P8: where what was committed in a deleted workspace is lost the round ends, and it is said' '
@@ -425,7 +431,7 @@ test_expect_success STRACE 'P4: the record of a round whose ref can not be read 
 test_expect_success 'P8: who stands in a round that can not be looked for just now is told nothing of another team' '
 	test_repo red && git -C red ews round start --team red --agent x >path 2>err && take_ws path && git -C red ews round start --agent y && for verb in list prompt scratch; do
 		git -C "$ws" ews round $verb >want && look=0 && while test_more_looks; do
-			test_look EIO "/(rounds|sessions)(/.*)?$" -C "$ws" round $verb >out 2>err && { test $code != 0 || test_grep "damaged: .*Input/output error" err || test_cmp want out; } || return 1
+			test_look EIO "/(rounds|sessions)(/.*)?$" -C "$ws" round $verb >out 2>err && { test $code != 0 || test_grep "can.t be read just now: .*Input/output error" out err || test_cmp want out; } || return 1
 		done && test $look -gt 4 || return 1
 	done
 '
@@ -450,6 +456,14 @@ test_expect_success 'P8: a round that lost something is said to be damaged, and 
 	done && test_expect_code 128 git -C worn ews round show "$ann" && git -C worn ews round show "$ben" && regains && git -C worn ews round list --json >json 2>err && test_must_be_empty err && test_json_count json .damaged 0
 '
 
+test_expect_success 'P8: of a round that can not be read just now nobody is told that it is damaged' '
+	for verb in list "peers --agent eve"; do
+		>all && look=0 && while test_more_looks; do
+			test_look EIO "/\.git/(objects/[0-9a-f]{2}/.*|packed-refs)$" -C worn round $verb >out 2>err && test_grep ! damaged out err && cat out err >>all || return 1
+		done && test_grep "$ben  .*can.t be read just now: .*Input/output error" all && test_grep "^warning: not shown: $ben (can.t be read just now: " all || return 1
+	done
+'
+
 test_expect_success 'P8: of a round that ended it is said, with --json as well, though what it changed is lost' '
 	echo wip >worn/wip && ws=$(git -C worn ews round start --agent dan 2>err) && echo more >>"${ws:?}/wip" && dan=ews/${ws##*/} && loses worn "$(git -C worn rev-parse "$dan:wip")" && git -C worn ews round end --all --json --dry-run >json 2>err && test_json_count json .rounds 2 &&
 	git -C worn ews round end --agent dan --json >json 2>err && test_json json ".rounds[0].round" "$dan" && test_json json ".rounds[0].committed" true && test_json json ".rounds[0].changes" null && test_json json ".damaged[0].path" "$dan" && test "$(git -C worn show "$dan:wip")" = "wip
@@ -463,7 +477,7 @@ test_expect_success 'P8: a round whose record can not be read is named, and keep
 		git -C blank ews round $verb --agent cid >out 2>err && { test $verb = scratch || test_grep "agent2: $ben  1 file(s)" out; } && test_grep "^warning: damaged: $ann " err && git -C blank ews round $verb --agent cid --json >json && test_json json ".damaged[0].path" "$ann" || return 1
 	done && git -C blank ews round show "$ben" && git -C blank ews round diff "$ben" >out && test_grep "^+ben" out && for verb in show diff; do test_expect_code 1 git -C blank ews round $verb "$ann" 2>err && test_grep "^error: the record of round .$ann." err && test_grep "^hint: .*move it away" err || return 1; done &&
 	cp keep "$record" && for error in EIO EMFILE; do
-		test_unread $error 1 "openat.*/${ann#ews/}.json$" -C blank round list >out 2>err && test_grep "^$ben .* 1 file(s)" out && test_grep "^warning: damaged: $ann " err && test_expect_code 128 test_unread $error 1 "openat.*/${ann#ews/}.json$" -C blank round show "$ann" 2>err && test_grep "^error: the record of round .$ann." err || return 1
+		test_unread $error 1 "openat.*/${ann#ews/}.json$" -C blank round list >out 2>err && test_grep "^$ben .* 1 file(s)" out && test_grep "^$ann  can.t be read just now: " out && test_grep "^warning: not shown: $ann (can.t be read just now: " err && test_expect_code 128 test_unread $error 1 "openat.*/${ann#ews/}.json$" -C blank round show "$ann" 2>err && test_grep "^error: the record of round .$ann." err || return 1
 	done
 '
 

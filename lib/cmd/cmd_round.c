@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/path_line.h"
+#include "base/str.h"
 #include "cmd/cmd.h"
 #include "cmd/cmd_diff.h"
 #include "cmd/progress.h"
@@ -145,8 +146,17 @@ static int choose_mode(struct ews_start_settings *set, const char *mode)
 /* What is done, or can be said of the others, is said all the same. */
 static void show_damaged(const struct ews_cmd_ctx *ctx, cJSON *object, const struct ews_strv *damaged)
 {
+	EWS_CLEANUP(strv) struct ews_strv lost = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv unread = EWS_STRV_INIT;
+
+	for (size_t i = 0; i < damaged->n; i++) {
+		const char *line = damaged->items[i];
+
+		ews_strv_add(ews_str_begins(ews_path_line_words(line), EWS_ROUND_UNREAD) ? &unread : &lost, line);
+	}
 	ews_render_reasons(object, "damaged", "message", damaged);
-	ews_render_reasons_talk(ctx, "damaged", damaged);
+	ews_render_reasons_talk(ctx, "damaged", &lost);
+	ews_render_reasons_talk(ctx, "not shown", &unread);
 }
 
 /* Each line once, though two lists have it. */
@@ -198,13 +208,22 @@ static void fill_end(cJSON *object, struct ews_strv *damaged, struct ews_cmd_ctx
 	ews_render_string(object, "undo", result->ended.undo);
 }
 
+/* Why a record can't be read; one that may be later is not damaged. The caller frees it. */
+static char *explain_unread(const struct ews_round_unread *unread)
+{
+	bool is_passing = ews_errno_is_passing(unread->why.os_error);
+
+	return ews_strfmt("%s%s", is_passing ? EWS_ROUND_UNREAD ": " : "", unread->why.message);
+}
+
 /* Those whose record can't be read are named as the others are. */
 static void add_unread(struct ews_strv *damaged, const struct ews_rounds *rounds)
 {
 	for (size_t i = 0; i < rounds->n_unread; i++) {
 		EWS_CLEANUP(free) char *name = ews_strfmt("ews/%s", rounds->unread[i].id);
+		EWS_CLEANUP(free) char *why = explain_unread(&rounds->unread[i]);
 
-		ews_path_line_add(damaged, name, rounds->unread[i].why.message);
+		ews_path_line_add(damaged, name, why);
 	}
 }
 
@@ -688,8 +707,11 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		ews_buf_addc(&ctx->out, '\n');
 	}
 	for (size_t i = 0; i < rounds.n_unread && !ctx->json; i++) {
-		ews_buf_addf(&ctx->out, "ews/%s  damaged: ", rounds.unread[i].id);
-		ews_render_words(&ctx->out, rounds.unread[i].why.message);
+		EWS_CLEANUP(free) char *why = explain_unread(&rounds.unread[i]);
+
+		ews_buf_addf(&ctx->out, "ews/%s  %s", rounds.unread[i].id,
+			     ews_str_begins(why, EWS_ROUND_UNREAD) ? "" : "damaged: ");
+		ews_render_words(&ctx->out, why);
 		ews_buf_addc(&ctx->out, '\n');
 	}
 	add_unread(&damaged, &rounds);

@@ -16,7 +16,16 @@
 
 #define FILES_SHOWN 3
 
-/* The error that is set says why its figures can't be had. Whoever asks for text and JSON hears it twice. */
+/* The error that is set says why the figures can't be had: what can't be read just now is not damaged. */
+static bool is_damage(void)
+{
+	if (!ews_errno_is_passing(ews_error_errno()))
+		return true;
+	(void)ews_error_wrap(EWS_ROUND_UNREAD);
+	return false;
+}
+
+/* Whoever asks for text and JSON hears it twice. */
 static void add_damaged(struct ews_strv *damaged, const struct ews_round *round)
 {
 	EWS_CLEANUP(free) char *name = ews_strfmt("ews/%s", round->id);
@@ -31,7 +40,7 @@ void ews_render_round_summary(struct ews_buf *out, struct ews_strv *damaged, str
 	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
 
 	if (ews_round_compare(&diff, repo, round) < 0) {
-		ews_buf_adds(out, "damaged: ");
+		ews_buf_adds(out, is_damage() ? "damaged: " : "");
 		ews_render_words(out, ews_error_message());
 		add_damaged(damaged, round);
 		return;
@@ -79,6 +88,7 @@ void ews_render_round(cJSON *object, struct ews_strv *damaged, struct ews_repo *
 		return;
 	}
 	(void)cJSON_AddNullToObject(object, "changes");
+	(void)is_damage();
 	add_damaged(damaged, round);
 }
 

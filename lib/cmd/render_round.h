@@ -8,9 +8,12 @@
 
 #include "work/round.h"
 
+/* What the reason begins with where a round's figures may be had later: it is not damaged. */
+#define EWS_ROUND_UNREAD "can't be read just now"
+
 /*
- * "2 file(s) (+5/-1): a.c, b.c"; "damaged: " and why where that can't be had, which is added to `damaged` as "<round>\t<why>":
- * what one has lost keeps nobody from the others' work.
+ * "2 file(s) (+5/-1): a.c, b.c"; "damaged: " and why where that can't be had, or that it can't be just now, which is added to `damaged`
+ * as "<round>\t<why>": what one has lost keeps nobody from the others' work.
  */
 void ews_render_round_summary(struct ews_buf *out, struct ews_strv *damaged, struct ews_repo *repo,
 			      const struct ews_round *round);

@@ -583,9 +583,28 @@ static int find_head_commit(struct ews_oid *out, struct ews_odb *odb)
 	return 1;
 }
 
+/* Likewise a commit by its whole id: whether it is lost, or can't be read just now, libgit2 does not tell. */
+static int find_commit_by_id(struct ews_oid *out, struct ews_odb *odb, const char *spec)
+{
+	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
+	struct ews_oid oid;
+	int rc = strlen(spec) == 2 * ews_hash_len(odb->algo) ? ews_oid_parse(&oid, spec) : EWS_ENOTFOUND;
+
+	if (rc == 0)
+		rc = ews_odb_read_commit(&commit, odb, &oid);
+	if (rc == EWS_EIO)
+		return rc;
+	if (rc < 0) {
+		ews_error_clear();
+		return 0;
+	}
+	*out = oid;
+	return 1;
+}
+
 int ews_odb_resolve_commit(struct ews_oid *out, struct ews_odb *odb, const char *spec)
 {
-	int rc = strcmp(spec, "HEAD") ? 0 : find_head_commit(out, odb);
+	int rc = strcmp(spec, "HEAD") ? find_commit_by_id(out, odb, spec) : find_head_commit(out, odb);
 
 	if (rc)
 		return rc < 0 ? rc : 0;
