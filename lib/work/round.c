@@ -596,7 +596,7 @@ static int end_round(struct ews_round_end_result *out, struct ews_repo *repo, co
 	int rc = ews_session_open(&session, repo, round->id), is_gone = 0;
 
 	if (rc == 0)
-		rc = ews_session_lock(&session, "round end");
+		rc = ews_session_lock_settled(&session, "round end");
 	if (rc < 0)
 		return rc;
 	ews_round_copy(&result.round, round);
