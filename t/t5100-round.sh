@@ -200,6 +200,11 @@ test_expect_success 'P8: an agent whose name is a label is called by it, and nob
 	begin ann --team mix --previous "$one" && ews round list --team mix >out && test_grep "^$round .* agent3 (ann)" out && begin agent3 --team mix && ews round peers --team mix --agent x >out && cut -d: -f1 out | grep ^agent >got && seq 5 | sed "s/^/agent/" | test_cmp - got && test_grep "^agent3: $round" out && ews round end --all --team mix >out 2>err
 '
 
+test_expect_success 'P8: a label that an agent may get again is given to nobody else meanwhile' '
+	begin ann --team turn && ews round end --agent ann --team turn && begin agent1 --team turn && mine=$round && begin ann --team turn && ews round list --team turn >out && test_grep "^$round .* agent2 (ann)" out && ews round end --agent agent1 --team turn &&
+	rm "${HOME:?}/.superqode/working/p/rounds/turn/${mine#ews/}.json" && git -C p update-ref -d "refs/$mine" && begin cid --team turn && begin agent1 --team turn && ews round peers --team turn --agent x >out && sed -n "s/^\(agent[0-9]*\): .*/\1/p" out >got && seq 3 | sed "s/^/agent/" | test_cmp - got && ews round end --all --team turn >out 2>err
+'
+
 test_expect_success 'a round is called by any beginning of its digits that no other has; for --base what git takes for a commit is that' '
 	begin tom --team short --label named && one=$round && short=$(echo "${one#ews/}" | cut -c 1-7) && echo tom >"${ws:?}/tom" && ews round show --team short "$short" >out && test_grep "^Round: $one$" out && ews round diff --team short "ews/$short" >out && test_grep "^+tom" out && test_expect_code 128 git -C p ews round show --team short "" && test_expect_code 128 git -C p ews round show --team short ews/ &&
 	test_expect_code 1 git -C p ews round start --agent uma --team short --base "$short" 2>err && test_grep "the round .$one. is not over" err && ews round end --agent tom --team short && begin uma --team short --base "ews/$short" && test "$(cat "${ws:?}/tom")" = tom && begin uma --team short --previous "$(echo "$round" | cut -c 1-11)" --base "$short" && test "$(git -C p for-each-ref "refs/ews/$short*" | wc -l)" = 1 && test "$(cat "${ws:?}/tom")" = tom &&

@@ -49,6 +49,7 @@ void ews_rounds_release(struct ews_rounds *rounds)
 		free(rounds->unread[i].id);
 		ews_error_saved_release(&rounds->unread[i].why);
 	}
+	ews_strv_release(&rounds->aliases);
 	free(rounds->items);
 	free(rounds->unread);
 	*rounds = (struct ews_rounds)EWS_ROUNDS_INIT;
@@ -284,7 +285,7 @@ static bool is_alias_taken(const struct ews_rounds *rounds, const char *alias)
 	for (size_t i = 0; i < rounds->n; i++)
 		if (!strcmp(rounds->items[i].alias, alias))
 			return true;
-	return is_agent(rounds, alias);
+	return is_agent(rounds, alias) || ews_strv_has(&rounds->aliases, alias);
 }
 
 /* "agent" and a number: a name that whoever hands out names has made anonymous already. */
@@ -313,6 +314,8 @@ char *ews_round_alias(const struct ews_rounds *rounds, const char *agent)
 /* Whoever is recorded under a label that is the name of an agent who came later has another one since. */
 static void settle_aliases(struct ews_rounds *rounds)
 {
+	for (size_t i = 0; i < rounds->n; i++)
+		ews_strv_add(&rounds->aliases, rounds->items[i].alias);
 	for (size_t i = 0; i < rounds->n; i++) {
 		char *alias = ews_round_alias(rounds, rounds->items[i].agent);
 

@@ -13,6 +13,7 @@
 #define EWS_WORK_ROUND_RECORD_H
 
 #include "base/error.h"
+#include "base/strv.h"
 #include "work/session.h"
 
 #define EWS_REF_ROUNDS "refs/ews/" /* and eight hex digits: git reads "ews/<round>" as that */
@@ -48,9 +49,10 @@ struct ews_rounds {
 	size_t n, cap;
 	struct ews_round_unread *unread;
 	size_t n_unread, unread_cap;
+	struct ews_strv aliases; /* all that are recorded, also those that an agent is not called by now, and may be again */
 };
 
-#define EWS_ROUNDS_INIT { .items = NULL }
+#define EWS_ROUNDS_INIT { .aliases = EWS_STRV_INIT }
 
 /* May a team or an agent (`what`) be called `name`? As session's ids. Fails with EWS_EUSAGE. */
 int ews_round_check_name(const char *what, const char *name);
@@ -82,7 +84,7 @@ void ews_round_format(struct ews_buf *out, const struct ews_round *round);
 
 /*
  * What others call `agent`: his name, when that tells nothing ("agent3"); else what they called him before, unless another agent has
- * that name, or the first of "agent1", "agent2", ... that is free. The caller frees it.
+ * that name, or the first of "agent1", "agent2", ... that is free and nobody has been called. The caller frees it.
  */
 char *ews_round_alias(const struct ews_rounds *rounds, const char *agent);
 
