@@ -477,6 +477,14 @@ test_expect_success 'P8: what is not chosen of a patch stands in no way; what is
 	of= && test_expect_code 1 partly --hunks here/new:1 --hunks there/w:1 2>err && test_grep "conflict: there/w" err && test_grep ! "\[w\]" err && git -C part status --porcelain -uall >out && test_must_be_empty out
 '
 
+test_expect_success 'P8: nor does a hunk that is not chosen in a file of which another one is, where it is known what it was made from' '
+	test_repo hunks && seq 60 >hunks/f && git -C hunks add f && git -C hunks commit -qm f && start_ws hunks s && sed -i "s/^5$/five/; s/^50$/fifty/" "${ws:?}/f" && git -C hunks ews diff s >hunks.patch && sed -i "s/^50$/mine/" hunks/f && sed "s/^5$/five/" hunks/f >want &&
+	for source in s "$PWD/hunks.patch" -; do
+		test_expect_code 1 git -C hunks ews apply --hunks f:2 "$source" <hunks.patch 2>err && test_grep "conflict: f" err && test_expect_code 1 git -C hunks ews apply --hunks f:1,2 "$source" <hunks.patch && test_expect_code 1 git -C hunks ews apply "$source" <hunks.patch &&
+			git -C hunks ews apply --hunks f:1 "$source" <hunks.patch && test_cmp want hunks/f && git -C hunks ews undo && test_grep "^5$" hunks/f || return 1
+	done && grep -v "^index" hunks.patch >anyones.patch && test_expect_code 1 git -C hunks ews apply --hunks f:1 "$PWD/anyones.patch" 2>err && test_grep "the patch does not apply" err && git -C hunks ews end s
+'
+
 test_expect_success 'P8: what stands in the place of what is chosen of a patch conflicts, also where the rest does not apply' '
 	test_repo stands && (cd stands && seq 20 >a && echo file >x && git add . && git commit -qm two && sed -i "s/^5$/five/" a && rm x && mkdir x && echo y >x/y && git add . && git diff --cached >../stands.patch && git reset -q --hard && sed -i "s/^5$/FIVE/" a && git commit -qam on) &&
 	for how in "" --check; do test_expect_code 1 git -C stands ews apply $how "$PWD/stands.patch" -- x/y 2>err && test_grep "conflict: x (no directory in the project)" err && test_grep ! "no patch" err || return 1; done && test_expect_code 1 git -C stands ews apply --json "$PWD/stands.patch" -- x/y >out && test_json out .error.code conflict &&

@@ -383,6 +383,10 @@ static int read_patch(struct plan *plan, struct work *work, const struct ews_oid
 	/* What is not wanted stands in no way. Yet it comes along where it can, as what is wanted may take its place. */
 	if (rc > 0)
 		rc = try_chosen(work, &conflicts, plan, &patch, tree);
+	/* Nor does a hunk in a file of which another one is: what that comes to is merged, where the store has what it was made from. */
+	if (rc > 0 && plan->opts->choose)
+		rc = ews_patch_sides(&work->diff.from.snapshot.tree, &work->diff.to.snapshot.tree, plan->repo,
+				     &patch, tree);
 	if (rc > 0) {
 		ews_strv_add_array(&plan->out->merge.conflicts, conflicts.items);
 		plan->out->is_refused = true;
