@@ -289,6 +289,11 @@ test_expect_success STRACE 'P4: what somebody puts there, or writes there, while
 	git -C p ews snapshot restore $l2 --to "$PWD/copy" --force >out && test_grep Verified out && test "$(cat copy/.ews-trash/*/src/main.c)" = mine && rm -r copy/.ews-trash copy/run.sh && chmod 600 copy/src/main.c && test_expect_code 1 test_stopped_at openat run.sh "echo mine >copy/src/main.c" -C p snapshot restore $l2 --to "$PWD/copy" --force && test_grep "src/main.c.*changed meanwhile" out && test "$(cat copy/src/main.c)" = mine
 '
 
+test_expect_success STRACE 'P4: also where he puts it in the place of a file that is being made, and can not be' '
+	test_repo unmade && echo "of which the store loses all" >unmade/f && (cd unmade && git add f && git commit -qm f) && git -C unmade ews snapshot create >id && object=$(git -C unmade rev-parse HEAD:f) && mv "unmade/.git/objects/${object%"${object#??}"}/${object#??}" lost && mkdir half && echo mine >mine &&
+	test_expect_code 1 test_stopped_at openat f "mv mine half/f" -C unmade snapshot restore "$(cat id)" --to "$PWD/half" && test_grep "Not verified" out && test "$(cat half/f)" = mine
+'
+
 test_expect_success 'P1: nothing is restored or extracted into a git directory, whoever says that it should be' '
 	git clone -q --bare p bare.git && git -C p worktree add -q --detach ../bare-tree && mkdir -p in/objects in/refs && echo "ref: refs/heads/x" >in/HEAD && tar=$(git -C p ews archive create --to "$PWD/in-archive" .) && for dir in bare.git p/.git p/.git/worktrees/bare-tree in; do
 		test_fingerprint "$PWD/$dir" >before && test_expect_code 128 git -C p ews snapshot restore $l2 --to "$PWD/$dir" --force >out 2>err && test_grep "is a git directory: nothing is put into it" err && test_grep "^hint: name another directory" err && test_expect_code 128 git -C p ews archive extract "$tar" --to "$PWD/$dir" --force >out 2>err && test_grep "is a git directory: nothing is put into it" err && test_fingerprint "$PWD/$dir" >after && test_cmp before after || { echo >&2 "$dir"; return 1; }

@@ -132,6 +132,16 @@ static int touch_up(struct ews_put_work *put, int dir_fd, const struct ews_chang
 	return rc < 0 ? rc : 1;
 }
 
+/* Best effort: better none than half a file, the next run makes it. What somebody has put in the place of what is open as `fd` is his. */
+static void unmake(int fd, int dir_fd, const char *name)
+{
+	struct stat made, is;
+
+	if (fstat(fd, &made) == 0 && fstatat(dir_fd, name, &is, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    made.st_dev == is.st_dev && made.st_ino == is.st_ino)
+		(void)unlinkat(dir_fd, name, 0);
+}
+
 static int make_file(struct ews_put_work *put, struct ews_put_worker *worker, int dir_fd,
 		     const struct ews_change *change)
 {
@@ -150,7 +160,7 @@ static int make_file(struct ews_put_work *put, struct ews_put_worker *worker, in
 		return ews_error_os("cannot make it");
 	rc = ews_put_fill(put, worker, fd, change);
 	if (rc < 0) {
-		(void)unlinkat(dir_fd, name, 0); /* best effort: better none than half a file, the next run makes it */
+		unmake(fd, dir_fd, name);
 		return rc;
 	}
 	rc = ews_put_dress(put, fd, change,
@@ -158,7 +168,7 @@ static int make_file(struct ews_put_work *put, struct ews_put_worker *worker, in
 				   (to->xattrs || worker->at.has_attrs ? 0 : EWS_PUT_HAS_ATTRS));
 	if (close(ews_steal_fd(&fd)) < 0 && rc == 0) {
 		rc = ews_error_os("cannot write it");
-		(void)unlinkat(dir_fd, name, 0); /* best effort, as above */
+		(void)unlinkat(dir_fd, name, 0); /* better none than half a file, again */
 	}
 	return rc;
 }
