@@ -30,6 +30,10 @@ test_expect_success 'P5: a record that others could have written is refused, unt
 	chmod 777 "${HOME:?}/.superqode" && git -C p ews diff x >out && find "${HOME:?}/.superqode" -prune -perm 755 >out && test_line_count = 1 out && chmod 700 "${HOME:?}/.superqode"
 '
 
+test_expect_success 'the command that trusts it holds where it is pasted, whatever home is called' '
+	odd="$PWD/it'\''s; echo" && test_repo pasted && git -C pasted ews --home "$odd" start -q s && chmod o+w "${odd:?}/working/pasted/sessions/s/state.json" && test_must_fail git -C pasted ews --home "$odd" diff s 2>err && sed -n "s/^hint: .*: chmod/chmod/p" err >trusting && sh trusting && git -C pasted ews --home "$odd" diff s
+'
+
 test_expect_success USERS 'P5: a record of another user is refused, and left as it is' '
 	repo=$PWD/home/.superqode/working/p && for part in "${xs:?}/state.json" "$xs" "${repo:?}/project.json" "$PWD/home/.superqode/working" "${HOME:?}/.superqode"; do
 		chown 65534 "$part" && denied "belongs to another user" p diff x && denied "belongs to another user" p end x && chown 0 "$part" || return 1

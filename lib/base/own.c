@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/handle.h"
+#include "base/shell_word.h"
 
 #define OTHERS_WRITE 022
 
@@ -28,6 +29,7 @@ static char *find_path(int fd, const char *name)
 int ews_own_check(int fd, const char *name)
 {
 	EWS_CLEANUP(free) char *path = NULL;
+	EWS_CLEANUP(free) char *shown = NULL;
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
@@ -40,8 +42,9 @@ int ews_own_check(int fd, const char *name)
 	}
 	if (st.st_mode & OTHERS_WRITE) {
 		path = find_path(fd, name);
+		shown = ews_shell_shown(path);
 		ews_error(EWS_EDENIED, "'%s' can be written by others", path);
-		ews_error_hint("if you trust what it holds: chmod go-w '%s'", path);
+		ews_error_hint("if you trust what it holds: chmod go-w %s", shown);
 		return EWS_EDENIED;
 	}
 	return 0;
