@@ -144,6 +144,15 @@ test_expect_success 'P7: what came along, was added and snapshotted, and is untr
 	done
 '
 
+test_expect_success 'P7: but what is gone by then is deleted, also from a directory of which the rest is there: between snapshots, up to now, and by apply' '
+	for rule in there gone; do
+		rm -rf partly && test_repo partly && echo built/ >partly/.gitignore && git -C partly add . && git -C partly commit -qm rules && mkdir -p partly/built/sub && for n in 1 2 sub/3; do echo $n >partly/built/$n || return 1; done && start_ws partly --keep-ignored=yes $rule && { test $rule = there || : >"${ws:?}/.gitignore"; } &&
+			git -C "$ws" add -f built/1 built/sub && one=$(git -C partly ews snapshot create $rule) && git -C "$ws" rm -rqf --cached built && rm -r "${ws:?}/built/sub" && printf "D\tbuilt/sub/3\n" >want && git -C "$ws" ews diff --name-status "$one" >out 2>err && test_cmp want out && test_grep "not in the patch: built.* (present)" err &&
+			two=$(git -C partly ews snapshot create $rule) && git -C partly ews diff --name-status "$one" "$two" >out 2>err && test_cmp want out && test_grep "not in the patch: built.* (present)" err && rm "${ws:?}/built/1" && three=$(git -C partly ews snapshot create $rule) && printf "D\tbuilt/1\nD\tbuilt/sub/3\n" >want && git -C partly ews diff --name-status "$one" "$three" >out 2>err && test_cmp want out && test_must_be_empty err &&
+			git -C partly add -f built/1 built/sub && git -C partly commit -qm built && git -C partly ews apply "$one..$three" && test_path_is_missing partly/built/1 && test_path_is_file partly/built/2 && git -C partly ews revert --to "$two" $rule >out 2>err && test_grep "Status: Verified" out && git -C partly ews revert --to "$one" $rule && test_path_is_file "${ws:?}/built/sub/3" && git -C partly ews end --force $rule || return 1
+	done
+'
+
 test_expect_success 'restore of a snapshot leaves products, and make is not fooled' '
 	start_ws r snap && (cd "${ws:?}" && echo 1 >top.log) && id=$(git -C r ews snapshot create snap) && (cd "${ws:?}" && sed s/3/4/ src/more.c >n && cat n >src/more.c && rm n && make -s && echo 2 >top.log) &&
 	git -C r ews revert --to "$id" snap >out && test_grep "Status: Verified" out && echo 2 >want && test_cmp want "${ws:?}/top.log" && test_must_fail make -q -C "$ws" && make -s -C "$ws" && (cd "${ws:?}" && ./prog)

@@ -121,24 +121,34 @@ static bool is_now(const char *name)
 
 /*
  * Add to `to` what `from` has where nobody could look in `to`; in the `later` one (else NULL) also where git no longer tracks it, and it is
- * there as it came along, or is ignored in a snapshot, which tells no more of it. Returns whether there is any.
+ * there as it came along, or is ignored in a snapshot, which tells no more of it. Of a directory that is there with all that is in it the
+ * more exact word on a path in it says that it may be gone. Returns whether there is any.
  */
 static bool add_unseen(struct ews_content *to, const struct ews_content *from, const struct ews_diff_side *later)
 {
 	const struct ews_entries *known = &from->scan.entries;
 	EWS_CLEANUP(strv) struct ews_strv roots = EWS_STRV_INIT;
+	const char *present = NULL;
 	size_t n = to->scan.entries.n;
 
-	for (size_t i = 0; i < to->scan.skips.n; i++)
-		if (ews_skip_is_unseen(to->scan.skips.items[i].reason) ||
-		    (later && ews_skip_is_present(to->scan.skips.items[i].reason)) ||
-		    (later && !later->is_now && to->scan.skips.items[i].reason == EWS_SKIP_IGNORED))
-			ews_strv_add(&roots, to->scan.skips.items[i].path);
+	for (size_t i = 0; i < to->scan.skips.n; i++) {
+		const struct ews_skip *skip = &to->scan.skips.items[i];
+		bool is_present = later && ews_skip_is_present(skip->reason);
+		/* In a directory that is there it is the more exact word. */
+		bool is_untold = later && !later->is_now && skip->reason == EWS_SKIP_IGNORED &&
+				 !(present && ews_path_is_inside(skip->path, present));
+
+		if (is_present)
+			present = skip->path;
+		if (is_present || is_untold || ews_skip_is_unseen(skip->reason))
+			ews_strv_add(&roots, skip->path);
+	}
 	for (size_t i = 0; i < roots.n; i++) {
 		size_t at = ews_path_find_first(known->items, sizeof(*known->items), known->n, roots.items[i]);
 
 		for (; at < known->n && ews_path_is_inside(known->items[at].path, roots.items[i]); at++)
-			ews_entries_add_copy(&to->scan.entries, &known->items[at]);
+			if (!strcmp(ews_skips_covering(&to->scan.skips, known->items[at].path)->path, roots.items[i]))
+				ews_entries_add_copy(&to->scan.entries, &known->items[at]);
 	}
 	if (to->scan.entries.n == n)
 		return false;
@@ -182,15 +192,18 @@ static const char *place_of(const struct ews_diff_side *side, const struct ews_s
 	return side->snapshot.session ? side->snapshot.session : "";
 }
 
-/* Is something that `from` has ignored in `to`? Then it may be there, as a snapshot of `to` would say. */
-static bool is_ignored_by_now(const struct ews_content *to, const struct ews_content *from)
+/* Is something that `from` has ignored in `to`, or, `or_present`, there as it came along? A snapshot of `to` would tell more of it. */
+static bool is_ignored_by_now(const struct ews_content *to, const struct ews_content *from, bool or_present)
 {
 	const struct ews_entries *known = &from->scan.entries;
 
-	for (size_t i = 0; i < to->scan.skips.n; i++)
-		if (to->scan.skips.items[i].reason == EWS_SKIP_IGNORED &&
+	for (size_t i = 0; i < to->scan.skips.n; i++) {
+		enum ews_skip_reason reason = to->scan.skips.items[i].reason;
+
+		if ((reason == EWS_SKIP_IGNORED || (or_present && ews_skip_is_present(reason))) &&
 		    ews_entries_has_below(known, to->scan.skips.items[i].path))
 			return true;
+	}
 	return false;
 }
 
@@ -241,9 +254,9 @@ int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_sess
 		rc = side_now(diff, &diff->to, repo, session, session ? &reading : NULL);
 	if (rc == 0 && !from)
 		rc = ews_snapshot_reading_finish(&reading);
-	if (rc == 0 && session && to_now && from && is_ignored_by_now(&diff->to.content, &diff->from.content))
-		rc = ews_ignored_settle(&diff->to.content, session, &base_content, NULL, NULL);
-	if (rc == 0 && to_now && from && is_ignored_by_now(&diff->to.content, &diff->from.content))
+	if (rc == 0 && session && to_now && from && is_ignored_by_now(&diff->to.content, &diff->from.content, true))
+		rc = ews_ignored_settle(&diff->to.content, session, &base_content, NULL, NULL, true);
+	if (rc == 0 && to_now && from && is_ignored_by_now(&diff->to.content, &diff->from.content, false))
 		rc = add_ignored(diff, repo, session);
 	diff->are_listed = rc == 0;
 	diff->is_of_one_place = rc == 0 && !strcmp(place_of(&diff->from, session), place_of(&diff->to, session));

@@ -178,6 +178,21 @@ static bool is_gone(const struct ews_diff *diff, const struct ews_skip *then)
 	       !ews_skips_covering(&diff->to.content.scan.skips, then->path);
 }
 
+/* Did it come along, and is what the first side has of it untracked again? Where all of that is gone there is nothing to say. */
+static bool was_seen(const struct ews_diff *diff, const struct ews_skip *skip)
+{
+	const struct ews_entries *list = &diff->from.content.scan.entries;
+	size_t at = ews_skip_is_present(skip->reason)
+			    ? ews_path_find_first(list->items, sizeof(*list->items), list->n, skip->path)
+			    : list->n;
+
+	for (; at < list->n && ews_path_is_inside(list->items[at].path, skip->path); at++)
+		if (list->items[at].type != EWS_ENTRY_DIR &&
+		    ews_skips_covering(&diff->to.content.scan.skips, list->items[at].path) == skip)
+			return true;
+	return false;
+}
+
 void ews_diff_list_left_out(const struct ews_diff *diff, ews_diff_left_out_fn *fn, void *payload)
 {
 	const struct ews_skips *from = &diff->from.content.scan.skips, *to = &diff->to.content.scan.skips;
@@ -185,10 +200,8 @@ void ews_diff_list_left_out(const struct ews_diff *diff, ews_diff_left_out_fn *f
 	for (size_t i = 0; i < to->n; i++) {
 		const struct ews_skip *skip = &to->items[i];
 		bool is_same = is_same_skip(skip, ews_skips_covering(from, skip->path));
-		bool was_seen = ews_skip_is_present(skip->reason) &&
-				ews_entries_has_below(&diff->from.content.scan.entries, skip->path);
 
-		if (was_seen || !ews_skip_is_by_rule(skip->reason))
+		if (was_seen(diff, skip) || !ews_skip_is_by_rule(skip->reason))
 			fn(payload, skip, ews_skip_word(skip->reason), is_same);
 	}
 	for (size_t i = 0; i < from->n; i++) {

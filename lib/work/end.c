@@ -147,7 +147,7 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 	if (rc == 0)
 		rc = ews_content_now(&now, repo, session, opts->dry_run ? NULL : batch, &now_opts);
 	if (rc == 0)
-		rc = ews_ignored_settle(&now, session, &base_content, now_opts.read_known, &reading);
+		rc = ews_ignored_settle(&now, session, &base_content, now_opts.read_known, &reading, false);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < now.scan.skips.n; i++) {

@@ -897,8 +897,21 @@ static void settle_by_base(struct ews_content *now, const struct ews_content *ba
 			skips->items[i].reason = EWS_SKIP_PRESENT;
 }
 
+/* What is gone from a directory that is present is not. */
+static void except_gone(struct ews_skips *skips, const struct ews_strv *gone)
+{
+	EWS_CLEANUP(strv) struct ews_strv within = EWS_STRV_INIT;
+
+	for (size_t i = 0; i < gone->n; i++)
+		if (ews_skips_covering(skips, gone->items[i]))
+			ews_strv_add(&within, gone->items[i]);
+	for (size_t i = 0; i < within.n; i++)
+		ews_skips_add(skips, within.items[i], EWS_SKIP_IGNORED, 0);
+	ews_skips_sort(skips);
+}
+
 int ews_ignored_settle(struct ews_content *now, struct ews_session *session, const struct ews_content *base,
-		       int (*read_base)(void *payload), void *payload)
+		       int (*read_base)(void *payload), void *payload, bool with_gone)
 {
 	EWS_CLEANUP(ignored_changes) struct ews_ignored_changes changes = EWS_IGNORED_CHANGES_INIT;
 	EWS_CLEANUP(entries) struct ews_entries kept = EWS_ENTRIES_INIT;
@@ -911,5 +924,10 @@ int ews_ignored_settle(struct ews_content *now, struct ews_session *session, con
 			settle_by_base(now, base);
 		return rc;
 	}
-	return rc < 0 || !kept.n ? rc : ews_ignored_compare(&changes, &kept, now, session);
+	if (rc < 0 || !kept.n)
+		return rc;
+	rc = ews_ignored_compare(&changes, &kept, now, session);
+	if (rc == 0 && with_gone)
+		except_gone(&now->scan.skips, &changes.gone);
+	return rc;
 }

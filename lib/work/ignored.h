@@ -92,10 +92,11 @@ int ews_ignored_compare(struct ews_ignored_changes *out, const struct ews_entrie
 
 /*
  * The same for who wants to know no more; nothing is done where nothing came along. When the list is lost what `base`, which
- * `read_base` reads once it is wanted, says to be "present" is that, with all that is in it.
+ * `read_base` reads once it is wanted, says to be "present" is that, with all that is in it. `with_gone`: what is gone from a directory
+ * that is present is ignored, too, and nobody takes it for present.
  */
 int ews_ignored_settle(struct ews_content *now, struct ews_session *session, const struct ews_content *base,
-		       int (*read_base)(void *payload), void *payload);
+		       int (*read_base)(void *payload), void *payload, bool with_gone);
 
 void ews_ignored_changes_release(struct ews_ignored_changes *changes);
 void ews_ignored_release(struct ews_ignored *ignored);

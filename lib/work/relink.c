@@ -103,7 +103,7 @@ static int keep(struct ews_snapshot *out, char **from, struct ews_session *sessi
 	if (rc == 0)
 		rc = ews_content_now(&now, session->repo, session, batch, &look);
 	if (rc == 0)
-		rc = ews_ignored_settle(&now, session, &known, NULL, NULL);
+		rc = ews_ignored_settle(&now, session, &known, NULL, NULL, false);
 	if (rc == 0)
 		rc = settle_git(&now, from, session);
 	return rc < 0 ? rc : ews_snapshot_keep(out, session->repo, batch, &now, &opts);

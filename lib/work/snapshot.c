@@ -179,7 +179,7 @@ static int look(struct taking *taking, struct ews_batch *batch)
 
 	if (rc == 0 && session)
 		rc = ews_ignored_settle(&taking->content, session, &taking->base_content,
-					ews_snapshot_reading_finish, &taking->reading);
+					ews_snapshot_reading_finish, &taking->reading, true);
 	if (rc == 0 && session)
 		rc = ews_history_adopt(session, NULL, &taking->content.git);
 	if (rc >= 0 && only)
