@@ -42,6 +42,16 @@ test_expect_success 'P4: recover writes a registration anew that git pruned, and
 	mv "$ws" away && git -C p worktree unlock "$ws" && git -C p worktree prune && mv away "$ws" && echo "gitdir: elsewhere" >"${ws:?}/.git" && git -C p ews recover >out && test_must_be_empty out && test "$(cat "${ws:?}/.git")" = "gitdir: elsewhere" && git -C p ews end lost
 '
 
+test_expect_success 'P4: so does recover of the session that is named, whatever is to become of it' '
+	for how in "" --resume --json --revert; do
+		start_ws p named && echo edit >>"${ws:?}/run.sh" && rm -r p/.git/worktrees/named && git -C p ews recover named $how >out && test_grep "session .named.: its registration was gone and was written anew" out || return 1
+		case $how in
+		--revert) test_grep "^session .named.: ended" out && test_path_is_missing "$ws" && git -C p ews undo named && test_path_is_dir "$ws" ;;
+		*) git -C "$ws" status --porcelain >out && echo " M run.sh" | test_cmp - out && git -C p ews recover named $how 2>err >out && test_grep ! "written anew" out ;;
+		esac && git -C p ews end named || return 1
+	done
+'
+
 test_expect_success 'clean goes by age, a day when none is named; what is changed or in use stays; a dry run says how much' '
 	start_ws -n idle p idle && start_ws -n fresh p fresh && start_ws -n changed p changed && echo edit >>"${changed:?}/run.sh" && find "${working:?}/p/sessions/idle" "${working:?}/p/sessions/changed" -exec touch -d "25 hours ago" {} + &&
 	git -C p ews clean -n >out 2>err && test_grep "^end	unchanged	idle	[0-9.]* [KMbi]" out && test_line_count = 1 out && test_grep "would be moved to trash" err && test_grep "stays: changed: changed" err && test_path_is_dir "$idle" &&

@@ -450,6 +450,8 @@ static int recover_session(const struct ews_recovery *recovery, const char *id, 
 		rc = settle_ending(done, &session);
 	if (rc == 0 && session.state.state != EWS_STATE_ENDED)
 		rc = ews_recover_owner(recovery, &session);
+	if (rc == 0)
+		rc = ews_registration_mend_one(done, &session);
 	if (rc == 0 && choice != EWS_RECOVER_REVERT)
 		rc = ews_relink(done, &session, recovery->progress, recovery->payload);
 	if (rc == 0 && choice == EWS_RECOVER_REVERT)

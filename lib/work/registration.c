@@ -61,32 +61,38 @@ int ews_registration_last_seen(struct ews_snapshot *out, struct ews_content *con
 	return rc < 0 ? rc : ews_snapshot_content(content, session->repo, out);
 }
 
-static int mend(struct ews_strv *done, struct ews_session *session)
+/* Does `session` go on, and lack its entry alone? */
+static bool is_due(const struct ews_session *session)
 {
 	EWS_CLEANUP(fd) int workspace = ews_session_open_workspace(session);
+	bool is = session->method == &ews_method_worktree && session->state.state == EWS_STATE_ACTIVE &&
+		  workspace >= 0 && lacks_entry(session, workspace);
+
+	ews_error_clear(); /* whatever else is wrong with it is for others to say */
+	return is;
+}
+
+int ews_registration_is_due(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	int rc = ews_session_open(&session, repo, id);
+
+	return rc < 0 ? rc : is_due(&session);
+}
+
+int ews_registration_mend_one(struct ews_strv *done, struct ews_session *session)
+{
+	EWS_CLEANUP(fd) int workspace = -1;
 	EWS_CLEANUP(snapshot) struct ews_snapshot seen = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
 	struct ews_place place = ews_session_place(session);
 	int rc;
 
-	if (workspace < 0 || !lacks_entry(session, workspace)) {
-		ews_error_clear();
+	if (!is_due(session))
 		return 0;
-	}
-	rc = ews_session_lock(session, "recover");
-	if (rc == EWS_EBUSY) {
-		ews_error_clear();
-		return 0;
-	}
-	if (rc == 0 && session->state.state != EWS_STATE_ACTIVE)
-		return 0;
-	if (rc == 0)
+	rc = workspace = ews_session_open_workspace(session);
+	if (rc >= 0)
 		rc = ews_registration_last_seen(&seen, &content, session);
-	/* Without a base there is nothing to take it from; whoever works with the session is told. */
-	if (rc == EWS_EDAMAGED) {
-		ews_error_clear();
-		return 0;
-	}
 	if (rc == 0)
 		rc = session->method->repair(&place, workspace, &content.git);
 	if (rc == 0)
@@ -98,6 +104,22 @@ static int mend(struct ews_strv *done, struct ews_session *session)
 	return rc;
 }
 
+static int mend(struct ews_strv *done, struct ews_session *session)
+{
+	int rc;
+
+	if (!is_due(session))
+		return 0;
+	rc = ews_session_lock(session, "recover");
+	if (rc == 0)
+		rc = ews_registration_mend_one(done, session);
+	/* Without a base there is nothing to take it from; whoever works with the session is told. */
+	if (rc != EWS_EBUSY && rc != EWS_EDAMAGED)
+		return rc;
+	ews_error_clear();
+	return 0;
+}
+
 int ews_registration_mend(struct ews_strv *done, struct ews_repo *repo)
 {
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
@@ -107,8 +129,7 @@ int ews_registration_mend(struct ews_strv *done, struct ews_repo *repo)
 		EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 
 		/* What can't be read, and what was interrupted, is looked at by itself. */
-		if (ews_session_open(&session, repo, ids.items[i]) < 0 || session.method != &ews_method_worktree ||
-		    session.state.state != EWS_STATE_ACTIVE || ews_session_is_interrupted(&session)) {
+		if (ews_session_open(&session, repo, ids.items[i]) < 0 || ews_session_is_interrupted(&session)) {
 			ews_error_clear();
 			continue;
 		}

@@ -20,6 +20,12 @@
  */
 int ews_registration_mend(struct ews_strv *done, struct ews_repo *repo);
 
+/* Does the living session `id` lack its entry, and nothing else? 1, 0, or an error. */
+int ews_registration_is_due(struct ews_repo *repo, const char *id);
+
+/* The same for a session that is locked, where it is due. Fails with EWS_EDAMAGED where there is no base to take it from. */
+int ews_registration_mend_one(struct ews_strv *done, struct ews_session *session);
+
 /* The newest snapshot of the session that has seen git's state, or its base, and what it holds. */
 int ews_registration_last_seen(struct ews_snapshot *out, struct ews_content *content, struct ews_session *session);
 
