@@ -171,6 +171,14 @@ test_expect_success 'P2: products that came along, of which one was built anew a
 	done
 '
 
+test_expect_success 'P2: a file that is ignored in the place of a directory that came along, or the other way round, is none of it: it goes to trash, and undo brings it back' '
+	test_repo kinds && printf "/out/\n*.o\n" >kinds/.gitignore && git -C kinds add .gitignore && git -C kinds commit -qm rules && mkdir kinds/out && echo old | tee kinds/out/a kinds/x.o >out && for method in worktree snapshot; do
+		start_ws kinds --method $method $method && rm -r "${ws:?}/out" "${ws:?}/x.o" && mkdir "${ws:?}/x.o" && echo precious | tee "${ws:?}/out" "${ws:?}/x.o/f" >out && printf "/out\n*.o\n" >"${ws:?}/.gitignore" && contents_of "$ws" >before && snap=$(git -C kinds ews snapshot create $method) &&
+		git -C kinds ews revert $method >out 2>err && test_grep "Status: Verified" out && test_grep "out (ignored, gone)" err && test_path_is_missing "${ws:?}/out" && test_path_is_missing "${ws:?}/x.o" && contents_of "$ws" >after && git -C kinds ews undo $method && contents_of "$ws" >got && test_cmp before got &&
+		git -C kinds ews undo --redo $method && contents_of "$ws" >got && test_cmp after got && git -C kinds ews undo $method && git -C "$ws" checkout -q .gitignore && git -C kinds ews revert --to "$snap" $method >out && test_grep "Status: Verified" out && contents_of "$ws" >got && test_cmp before got && git -C kinds ews end --force $method || return 1
+	done
+'
+
 test_expect_success 'P2: what git put in the place of a product is gone after a restore of a snapshot that knew the product' '
 	start_ws r put && id=$(git -C r ews snapshot create put) && (cd "${ws:?}" && rm prog && mkdir prog && echo 1 >prog/f && git add -f prog/f) &&
 	git -C r ews revert --to "$id" put >out && test_grep "Status: Verified" out && test_path_is_missing "${ws:?}/prog" && git -C r ews undo put && test_path_is_file "${ws:?}/prog/f" && git -C r ews end put

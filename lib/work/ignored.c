@@ -588,6 +588,12 @@ static bool is_as_it_was(const struct ews_entry *then, const struct ews_entry *n
 				then->ctime_s == now->ctime_s && then->ctime_ns == now->ctime_ns);
 }
 
+/* A directory is none of what a file was, nor the other way round; what else came into its place was built there. */
+static bool is_same_kind(const struct ews_entry *then, const struct ews_entry *now)
+{
+	return then && ews_entry_is_dir(then) == ews_entry_is_dir(now);
+}
+
 /* What came along, as far as that is known, and who else knows a path. */
 struct coming_along {
 	const struct ews_entries *kept;
@@ -602,9 +608,8 @@ static bool came_along(const struct coming_along *along, const struct ews_entry 
 	const struct ews_entry *then = ews_entries_find(along->kept, entry->path);
 	const struct ews_skip *skip = along->is_lost ? ews_skips_covering(&along->base->scan.skips, entry->path)
 						     : NULL;
-	bool is_same_kind = then && ews_entry_is_dir(then) == ews_entry_is_dir(entry);
 
-	return (is_same_kind || (skip && skip->reason == EWS_SKIP_PRESENT)) &&
+	return (is_same_kind(then, entry) || (skip && skip->reason == EWS_SKIP_PRESENT)) &&
 	       !ews_entries_find(&along->base->scan.entries, entry->path) &&
 	       !ews_index_find(along->index, entry->path);
 }
@@ -788,17 +793,19 @@ static void find_newer(struct ews_ignored_changes *out, const struct ews_entries
 	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
 
 	for (size_t i = 0; i < seen->entries.n; i++)
-		ews_strv_add(&paths, seen->entries.items[i].path);
+		if (!is_same_kind(ews_entries_find(kept, seen->entries.items[i].path), &seen->entries.items[i]))
+			ews_strv_add(&paths, seen->entries.items[i].path);
 	for (size_t i = 0; i < seen->skips.n; i++)
-		if (seen->skips.items[i].reason == EWS_SKIP_SOCKET || seen->skips.items[i].reason == EWS_SKIP_DEVICE)
+		if ((seen->skips.items[i].reason == EWS_SKIP_SOCKET ||
+		     seen->skips.items[i].reason == EWS_SKIP_DEVICE) &&
+		    !ews_entries_find(kept, seen->skips.items[i].path))
 			ews_strv_add(&paths, seen->skips.items[i].path);
 	for (size_t i = 0; i < paths.n; i++) {
 		const char *path = paths.items[i];
 		size_t len = git_dir_len(path);
 		EWS_CLEANUP(free) char *git_dir = ews_strndup(path, len);
 
-		if (is_inside_last(&out->newer, path) || ews_entries_find(kept, path) ||
-		    !ews_skips_covering(tops, path))
+		if (is_inside_last(&out->newer, path) || !ews_skips_covering(tops, path))
 			continue;
 		if (len && ews_entries_find(kept, git_dir))
 			add_changed(&out->changed, path);
@@ -819,7 +826,7 @@ static void find_lost(struct ews_ignored_changes *out, const struct ews_entries 
 			continue;
 		if (!entry)
 			entry = ews_entries_find(&now->entries, then->path);
-		if (entry) {
+		if (entry && is_same_kind(then, entry)) {
 			if (!is_as_it_was(then, entry))
 				add_changed(&out->changed, then->path);
 			continue;
@@ -828,19 +835,28 @@ static void find_lost(struct ews_ignored_changes *out, const struct ews_entries 
 		skip = ews_skips_covering(&seen->skips, then->path);
 		if (!skip)
 			skip = ews_skips_covering(&now->skips, then->path);
-		if (!skip || skip->reason == EWS_SKIP_IGNORED || ews_skip_is_present(skip->reason))
+		if (entry || !skip || skip->reason == EWS_SKIP_IGNORED || ews_skip_is_present(skip->reason))
 			ews_strv_add(&out->gone, then->path);
 	}
 }
 
-/* What holds something of `kept` is present; the newer in it is ignored. */
+/* What holds something of `kept` is present; the newer in it, or in its place, is ignored. */
 static void settle_skips(struct ews_skips *skips, const struct ews_skips *tops, const struct ews_strv *newer)
 {
+	EWS_CLEANUP(skips) struct ews_skips inside = EWS_SKIPS_INIT;
+
 	for (size_t i = 0; i < skips->n; i++)
 		if (skips->items[i].reason == EWS_SKIP_IGNORED && ews_skips_covering(tops, skips->items[i].path))
 			skips->items[i].reason = EWS_SKIP_PRESENT;
-	for (size_t i = 0; i < newer->n; i++)
-		ews_skips_add(skips, newer->items[i], EWS_SKIP_IGNORED, 0);
+	for (size_t i = 0; i < newer->n; i++) {
+		const struct ews_skip *skip = ews_skips_covering(skips, newer->items[i]);
+
+		if (skip && !strcmp(skip->path, newer->items[i]))
+			skips->items[skip - skips->items].reason = EWS_SKIP_IGNORED;
+		else
+			ews_skips_add(&inside, newer->items[i], EWS_SKIP_IGNORED, 0);
+	}
+	ews_skips_add_all(skips, &inside);
 	ews_skips_sort(skips);
 }
 
