@@ -101,6 +101,13 @@ after_end() {
 	ews pending apply x >out 2>err && test "$(cat p/result)" = kept
 }
 
+test_expect_success 'P4: an end --pending and its drop are taken back and done again, one after the other, and there and back once more; what another began stays' '
+	test_repo again && start_ws again s && echo work >>"${ws:?}/run.sh" && git -C again ews end --pending s && git -C again ews pending drop s && for turn in 1 2; do
+		git -C again ews undo && git -C again ews undo && test_grep work "${ws:?}/run.sh" && git -C again ews undo --redo && git -C again ews pending list >out && test_line_count = 1 out && git -C again ews undo --redo && git -C again ews pending list >out && test_must_be_empty out && test_path_is_missing "$ws" || return 1
+	done && git -C again ews undo && git -C again ews pending show s >out && test_grep "^+work" out && git -C again ews undo && git -C again ews undo --redo && other=$(git -C again ews snapshot create) && git -C again update-ref refs/ews/pending/s/base "refs/ews/snapshots/$other" &&
+	test_expect_code 1 git -C again ews undo --redo 2>err && test_grep "has moved since" err && git -C again for-each-ref refs/ews/pending >out && test_line_count = 2 out
+'
+
 test_expect_success 'P4: an end --pending that is killed anywhere loses nothing' '
 	rm -rf p && test_repo p && start_ws p x && echo kept >"${ws:?}/result" && save work && sweep work after_end end --pending --no-artifacts x
 '

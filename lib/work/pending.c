@@ -444,6 +444,35 @@ int ews_pending_drop(struct ews_strv *lost, struct ews_repo *repo, const char *n
 	return rc < 0 ? ews_error_wrap("cannot decide about session '%s'", name) : rc;
 }
 
+int ews_pending_drop_anew(struct ews_step *step, struct ews_repo *repo)
+{
+	EWS_CLEANUP(dropping) struct dropping now = { EWS_STEP_INIT, EWS_STRV_INIT, false };
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot result = EWS_SNAPSHOT_INIT;
+	const char *ref = step->refs.n ? step->refs.items[0] : "";
+	EWS_CLEANUP(free) char *name = NULL;
+	int rc;
+
+	if (!ews_str_begins(ref, EWS_REF_PENDING))
+		return 0;
+	ref += strlen(EWS_REF_PENDING);
+	name = ews_strndup(ref, strcspn(ref, "/"));
+	rc = read_if_sound(&base, repo, name, "base");
+	if (rc == 0)
+		rc = read_if_sound(&result, repo, name, "result");
+	if (rc == 0)
+		rc = plan_sides(&now, repo, name, result.id, base.id);
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear(); /* nothing is pending under that name */
+		return 0;
+	}
+	if (rc < 0 || now.step.refs.n != 2 || !ews_strv_has(&step->refs, now.step.refs.items[1]))
+		return rc;
+	ews_strv_clear(&step->refs);
+	ews_strv_add_array(&step->refs, now.step.refs.items);
+	return 0;
+}
+
 int ews_pending_drop_check(struct ews_strv *lost, struct ews_repo *repo, const char *name)
 {
 	EWS_CLEANUP(dropping) struct dropping dropping = { EWS_STEP_INIT, EWS_STRV_INIT, false };

@@ -70,6 +70,12 @@ int ews_pending_drop(struct ews_strv *lost, struct ews_repo *repo, const char *n
 /* Would it work, and what would be lost? Nothing is done. */
 int ews_pending_drop_check(struct ews_strv *lost, struct ews_repo *repo, const char *name);
 
+/*
+ * `step` is about to be done again: where it dropped a pending result, and its session has ended anew since, it names what that came to now.
+ * What began with something else is another's, and stays out of it. Fails where what is pending can't be read just now.
+ */
+int ews_pending_drop_anew(struct ews_step *step, struct ews_repo *repo);
+
 void ews_pendings_release(struct ews_pendings *list);
 EWS_CLEANUP_DEFINE(pendings, struct ews_pendings, ews_pendings_release)
 

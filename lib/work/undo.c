@@ -370,8 +370,10 @@ static int turn_back(struct ews_repo *repo, struct ews_step *step, bool redo)
 static int turn_drop(struct ews_repo *repo, struct ews_step *step, const struct ews_undo_opts *opts)
 {
 	bool redo = opts->redo;
-	int rc = ews_step_refs_find(repo, step);
+	int rc = redo ? ews_pending_drop_anew(step, repo) : 0;
 
+	if (rc == 0)
+		rc = ews_step_refs_find(repo, step);
 	if (rc == 0)
 		rc = ews_step_refs_check(repo, step);
 	if (rc == 0 && !redo)
