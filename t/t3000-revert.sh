@@ -715,11 +715,13 @@ is_back() {
 	test_grep "Status: Verified" out && test_grep ! "index.lock" err && test "$(git -C "${ws:?}" rev-parse HEAD)" = "$base" && test -z "$(git -C "$ws" status --porcelain)"
 }
 
+# An index that git made anew twice may have the inode of ours, which has gone: to look at, it was touched.
 test_expect_success STRACE 'P4: a lock that git has for a moment is nobody'"'"'s work, nor is an index that it refreshed when that was back; a lock that stays is' '
 	test_repo polled && start_ws polled agent && lock=$(git -C "${ws:?}" rev-parse --absolute-git-dir) && base=$(git -C "$ws" rev-parse HEAD) &&
 	work && stopped_at zz-new "held \"\$lock\"" -C polled revert agent && is_back && work && : >"${lock:?}/index.lock" && stopped_at zz-new "rm \"\${lock:?}/index.lock\"" -C polled revert agent && is_back &&
 	work && test_stopped_at rename,renameat,renameat2 index "git -C \"\${ws:?}\" status" -C polled revert agent && is_back &&
 	work && test_stopped_at rename,renameat,renameat2 index "cp \"\${lock:?}/index\" made && mv made \"\${lock:?}/index\"" -C polled revert agent && is_back &&
+	work && test_stopped_at "fsync#2" "$lock" "touch \"\${lock:?}/index\"" -C polled revert agent && is_back &&
 	git -C "$ws" update-index --split-index && work && stopped_at zz-new "git -C \"\${ws:?}\" update-index --split-index" -C polled revert agent && is_back &&
 	work && stopped_at zz-new ": >\"\${lock:?}/index.lock\"" -C polled revert agent && test_grep "Differs: index.lock" out && test_path_is_file "${lock:?}/index.lock" && rm "${lock:?}/index.lock" && git -C polled ews revert agent >out 2>err && is_back && git -C polled ews end agent &&
 	git -C polled ews start --method in-place here && ws=$PWD/polled && lock=${ws:?}/.git && work && { held "$lock" && git -C polled ews revert here >out 2>err; } && is_back && git -C polled ews end here

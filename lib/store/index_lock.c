@@ -121,10 +121,14 @@ int ews_index_lock_put(struct ews_index_lock *lock, const void *data, size_t len
 		rc = ews_error_os("cannot look at it");
 	if (rc < 0)
 		return rc;
-	lock->put = (struct ews_index_put){ st.st_ino, st.st_ctim };
+	lock->put = (struct ews_index_put){ st.st_ino, st.st_ctim, st.st_ctim };
 	if (ews_sync_give_name(lock->git_fd, EWS_INDEX_LOCK, lock->git_fd, "index", true) < 0)
 		return ews_error_os("cannot give it its name");
 	(void)unlinkat(lock->git_fd, EWS_INDEX_LOCK_OWN, 0); /* best effort: it is swept */
+	/* Both names have changed it. */
+	if (fstat(lock->fd, &st) < 0)
+		return ews_error_os("cannot look at it");
+	lock->put.left = st.st_ctim;
 	if (close(ews_steal_fd(&lock->fd)) < 0)
 		return ews_error_os("cannot close it");
 	return ews_file_sync_dir(lock->git_fd);
@@ -132,7 +136,7 @@ int ews_index_lock_put(struct ews_index_lock *lock, const void *data, size_t len
 
 bool ews_index_put_was_replaced(const struct ews_index_put *put, const struct stat *st)
 {
-	return put->ino && st->st_ino != put->ino && ews_clock_is_before(&put->at, &st->st_ctim);
+	return put->ino && ews_clock_is_before(st->st_ino != put->ino ? &put->at : &put->left, &st->st_ctim);
 }
 
 void ews_index_lock_release(struct ews_index_lock *lock)

@@ -26,6 +26,7 @@
 struct ews_index_put {
 	uint64_t ino;
 	struct timespec at;
+	struct timespec left; /* when we were last at it: once it has gone, another may be given that inode */
 };
 
 struct ews_index_lock {
@@ -34,7 +35,7 @@ struct ews_index_lock {
 	struct ews_index_put put;
 };
 
-#define EWS_INDEX_LOCK_INIT { -1, -1, { 0, { 0, 0 } } }
+#define EWS_INDEX_LOCK_INIT { -1, -1, { 0, { 0, 0 }, { 0, 0 } } }
 
 /* Has a lock of git's in `git_fd` been there for so long that it is not waited for? Whoever made it has died, or is not soon done. */
 bool ews_index_lock_is_old(int git_fd, const char *name);
