@@ -160,6 +160,12 @@ test_expect_success STRACE 'P8: where the user'"'"'s config cannot be read just 
 	done && git -C project ews list >out && test_grep "^h4 " out && test_line_count = 1 out && git -C project ews end h4 && git config --global --unset ews.home
 '
 
+test_expect_success USERS 'P8: a config of the user that he may not read, so that git passes it over, is named where it may say that home is elsewhere' '
+	mkdir shut && git init -q shut/p && test_give_user shut && test_as_user git -C shut/p ews list >out 2>err && test_grep ! "may not be read" err && his=$PWD/home-65534/.gitconfig && chown 0 "${his:?}" && chmod 600 "${his:?}" &&
+	test_as_user git -C shut/p ews list >out 2>err && test_grep "^warning: .$his. may not be read: if it has ews.home" err && test_as_user env SUPERQODE_HOME="$PWD/home-65534/other" git -C shut/p ews list >out 2>err && test_grep ! "may not be read" err &&
+	test_as_user git -C shut/p ews --home "$PWD/home-65534/other" list >out 2>err && test_grep ! "may not be read" err && test_give_user "$his" && test_as_user git -C shut/p ews list >out 2>err && test_grep ! "may not be read" err
+'
+
 test_expect_success 'config init writes a file with everything in it and nothing said' '
 	git -C project ews config >want && git -C project ews config init >out && echo "$PWD/project/superqode.yaml" >path &&
 	test_cmp path out && git -C project ews config >got 2>err && test_must_be_empty err && test_cmp want got &&

@@ -246,6 +246,18 @@ static void warn_of_anew(const struct ews_cmd_ctx *ctx)
 			     repo->project, shown);
 }
 
+/* All sessions would seem gone. */
+static void warn_of_closed(const struct ews_cmd_ctx *ctx, const char *home)
+{
+	EWS_CLEANUP(free) char *closed = ews_config_home_doubt(home, ctx->home);
+
+	if (closed)
+		ews_cmd_warn(ctx,
+			     "'%s' may not be read: if it has ews.home, sessions are elsewhere than in '%s'; SUPERQODE_HOME or "
+			     "--home says where",
+			     closed, home);
+}
+
 int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make)
 {
 	EWS_CLEANUP(free) char *home = NULL;
@@ -266,6 +278,7 @@ int ews_cmd_open_repo_or_make(struct ews_cmd_ctx *ctx, enum ews_repo_make make)
 	if (rc < 0)
 		return rc;
 	expect_signals(ctx, ctx->repo);
+	warn_of_closed(ctx, home);
 	warn_of_overruled(ctx);
 	rc = follow(ctx, ctx->repo);
 	if (rc >= 0)

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "store/gitconfig_files.h"
 #include "store/odb.h"
 
 /* Of the command line; read once, before any thread. */
@@ -126,4 +127,13 @@ int ews_config_find_home(char **out, const char *option)
 	}
 	*out = ews_path_join(user, ".superqode");
 	return 0;
+}
+
+char *ews_config_home_doubt(const char *home, const char *option)
+{
+	const char *env = getenv("SUPERQODE_HOME"), *user = getenv("HOME");
+	EWS_CLEANUP(free) char *usual = ews_path_join(user ? user : "/", ".superqode");
+	bool is_said = (option && *option) || (env && *env) || strcmp(home, usual) != 0;
+
+	return is_said ? NULL : ews_gitconfig_closed_path();
 }

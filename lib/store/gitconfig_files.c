@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
@@ -148,6 +149,25 @@ static void read_users(struct walk *walk)
 		read_one(walk, other, EWS_GITCONFIG_USER);
 	if (home)
 		read_in(walk, home, ".gitconfig", EWS_GITCONFIG_USER);
+}
+
+static bool is_closed(const char *path)
+{
+	EWS_CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	return fd < 0 && errno == EACCES && access(path, F_OK) == 0;
+}
+
+char *ews_gitconfig_closed_path(void)
+{
+	struct ews_gitconfig_places places = ews_gitconfig_find_places();
+	EWS_CLEANUP(free) char *other = places.global ? NULL : ews_gitconfig_user_path("config");
+	EWS_CLEANUP(free)
+	char *own = places.global ? ews_strdup(places.global) : ews_gitconfig_expand("~/.gitconfig");
+
+	if (own && is_closed(own))
+		return ews_steal(&own);
+	return other && is_closed(other) ? ews_steal(&other) : NULL;
 }
 
 int ews_gitconfig_walk(const char *git_dir, const char *common_dir, ews_gitconfig_entry_fn fn, void *payload)
