@@ -12,7 +12,7 @@
 #include "store/index.h"
 #include "work/content.h"
 #include "work/history.h"
-#include "work/round_remains.h"
+#include "work/remains_work.h"
 #include "work/session_place.h"
 #include "work/snapshot.h"
 
@@ -78,7 +78,7 @@ static int add_work(struct ews_content *content, struct ews_batch *batch, const 
 {
 	EWS_CLEANUP(entries) struct ews_entries files = EWS_ENTRIES_INIT;
 	struct ews_entries base = content->scan.entries;
-	int rc = ews_round_remains_files(&files, batch, session, &content->scan, first);
+	int rc = ews_remains_files(&files, batch, session, &content->scan, first);
 
 	if (rc <= 0)
 		return rc;

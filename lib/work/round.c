@@ -18,7 +18,7 @@
 #include "work/drop.h"
 #include "work/round_branch.h"
 #include "work/round_find.h"
-#include "work/round_remains.h"
+#include "work/remains_work.h"
 #include "work/rules.h"
 #include "work/scratch.h"
 #include "work/session_lock.h"
@@ -483,7 +483,7 @@ int ews_round_start(struct ews_round_start_result *out, struct ews_repo *repo, c
 static int write_work(struct ews_oid *tree, struct ews_round_end_result *result, struct ews_session *session,
 		      const struct ews_oid *base, bool is_gone)
 {
-	return is_gone ? ews_round_remains_tree(tree, session, base)
+	return is_gone ? ews_remains_tree(tree, session, base)
 		       : ews_branch_outcome_tree(tree, &result->ended.branch_notes, session);
 }
 

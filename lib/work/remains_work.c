@@ -1,9 +1,9 @@
 /*
- * Round remains: see round_remains.h.
+ * What remains of the work: see remains_work.h.
  *
  * SPDX-License-Identifier: MIT
  */
-#include "work/round_remains.h"
+#include "work/remains_work.h"
 
 #include <stdlib.h>
 
@@ -202,8 +202,8 @@ static int merge_files(struct ews_entries *out, struct ews_batch *batch, const s
 	return rc == 0 ? measure(out, ours, session->repo->odb) : rc;
 }
 
-int ews_round_remains_files(struct ews_entries *out, struct ews_batch *batch, const struct ews_session *session,
-			    const struct ews_scan *base, const struct ews_oid *first)
+int ews_remains_files(struct ews_entries *out, struct ews_batch *batch, const struct ews_session *session,
+		      const struct ews_scan *base, const struct ews_oid *first)
 {
 	struct ews_oid head;
 	/* A session ends without git as well, which is not found then. */
@@ -215,7 +215,7 @@ int ews_round_remains_files(struct ews_entries *out, struct ews_batch *batch, co
 	return rc < 0 ? rc : !rc;
 }
 
-int ews_round_remains_tree(struct ews_oid *out, const struct ews_session *session, const struct ews_oid *base)
+int ews_remains_tree(struct ews_oid *out, const struct ews_session *session, const struct ews_oid *base)
 {
 	struct ews_odb *odb = session->repo->odb;
 	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;

@@ -1,10 +1,10 @@
 /*
- * Round remains: the work of a round, or any session, whose workspace is gone, as far as its agent had committed it.
+ * What remains of the work in a workspace that is gone: as far as its agent had committed it.
  *
  * SPDX-License-Identifier: MIT
  */
-#ifndef EWS_WORK_ROUND_REMAINS_H
-#define EWS_WORK_ROUND_REMAINS_H
+#ifndef EWS_WORK_REMAINS_WORK_H
+#define EWS_WORK_REMAINS_WORK_H
 
 #include "store/batch.h"
 #include "store/scan.h"
@@ -15,13 +15,13 @@
  * not begin with. It is that of `base` itself where there are none, or no entry. Returns 1, and no tree, where they are lost; fails
  * where they may be there.
  */
-int ews_round_remains_tree(struct ews_oid *out, const struct ews_session *session, const struct ews_oid *base);
+int ews_remains_tree(struct ews_oid *out, const struct ews_session *session, const struct ews_oid *base);
 
 /*
  * The same done to the files of `base`, the session's, which began at the commit `first` (none: at nothing), as they were there: what undo
  * brings back has the work. Returns 1, or 0 and nothing where there is none to be had. New contents go into `batch`, which is committed.
  */
-int ews_round_remains_files(struct ews_entries *out, struct ews_batch *batch, const struct ews_session *session,
-			    const struct ews_scan *base, const struct ews_oid *first);
+int ews_remains_files(struct ews_entries *out, struct ews_batch *batch, const struct ews_session *session,
+		      const struct ews_scan *base, const struct ews_oid *first);
 
 #endif
