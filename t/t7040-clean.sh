@@ -121,7 +121,7 @@ test_expect_success 'P4: a project that was moved is known again: sessions, work
 '
 
 test_expect_success 'P4: one that was moved takes all of its sessions along, or none, where one can not be looked at just now' '
-	mkdir far && look=0 && while test_more_looks; do
+	mkdir far && SUPERQODE_HOME=$PWD/far/home && export SUPERQODE_HOME && test_when_finished unset SUPERQODE_HOME && look=0 && while test_more_looks; do
 		p=moves-$look && test_repo $p && start_ws -n one $p one$look && start_ws $p two$look && mv $p "far/m${look:?}" && test_look EIO "sessions/one$look(/state.json)?$|worktrees/one$look$" -C far/m$look list >out 2>err &&
 			if test $code = 0 || test $code = 199; then test_line_count = 2 out; else test_must_be_empty out && test_grep "^error: " err; fi &&
 			git -C far/m$look ews list >out && test_line_count = 2 out && test_grep ! damaged out && git -C "${one:?}" status && git -C far/m$look ews end one$look two$look || return 1
