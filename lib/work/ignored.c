@@ -703,14 +703,6 @@ int ews_ignored_leave_out(struct ews_scan *scan, const struct ews_session *sessi
 	return 0;
 }
 
-/* Is `path`, or something below it, in the list `kept`? */
-static bool holds(const struct ews_entries *kept, const char *path)
-{
-	size_t at = ews_path_find_first(kept->items, sizeof(*kept->items), kept->n, path);
-
-	return at < kept->n && ews_path_is_inside(kept->items[at].path, path);
-}
-
 /* Those that `then` has and `now` lacks; with what nobody could look at. */
 static int take_known(struct ews_scan *now, const struct ews_scan *seen, const struct ews_entries *then)
 {
@@ -743,7 +735,7 @@ int ews_ignored_add(struct ews_content *now, const struct ews_entries *then, str
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < now->scan.skips.n; i++)
-		if (now->scan.skips.items[i].reason == EWS_SKIP_IGNORED && holds(then, now->scan.skips.items[i].path))
+		if (now->scan.skips.items[i].reason == EWS_SKIP_IGNORED && ews_entries_has_below(then, now->scan.skips.items[i].path))
 			ews_strv_add(&only, now->scan.skips.items[i].path);
 	if (!only.n)
 		return 0;
@@ -878,7 +870,7 @@ int ews_ignored_compare(struct ews_ignored_changes *out, const struct ews_entrie
 	for (size_t i = 0; i < now->skips.n; i++)
 		if ((now->skips.items[i].reason == EWS_SKIP_IGNORED ||
 		     ews_skip_is_present(now->skips.items[i].reason)) &&
-		    holds(kept, now->skips.items[i].path))
+		    ews_entries_has_below(kept, now->skips.items[i].path))
 			ews_skips_add(&tops, now->skips.items[i].path, EWS_SKIP_IGNORED, 0);
 	for (size_t i = 0; i < tops.n; i++)
 		ews_strv_add(&only, tops.items[i].path);
