@@ -208,22 +208,12 @@ static void fill_end(cJSON *object, struct ews_strv *damaged, struct ews_cmd_ctx
 	ews_render_string(object, "undo", result->ended.undo);
 }
 
-/* Why a record can't be read; one that may be later is not damaged. The caller frees it. */
-static char *explain_unread(const struct ews_round_unread *unread)
-{
-	bool is_passing = ews_errno_is_passing(unread->why.os_error);
-
-	return ews_strfmt("%s%s", is_passing ? EWS_ROUND_UNREAD ": " : "", unread->why.message);
-}
-
 /* Those whose record can't be read are named as the others are. */
 static void add_unread(struct ews_strv *damaged, const struct ews_rounds *rounds)
 {
 	for (size_t i = 0; i < rounds->n_unread; i++) {
-		EWS_CLEANUP(free) char *name = ews_strfmt("ews/%s", rounds->unread[i].id);
-		EWS_CLEANUP(free) char *why = explain_unread(&rounds->unread[i]);
-
-		ews_path_line_add(damaged, name, why);
+		(void)ews_error_repeat(&rounds->unread[i].why);
+		ews_render_round_problem(NULL, damaged, rounds->unread[i].id);
 	}
 }
 
@@ -707,14 +697,13 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		ews_buf_addc(&ctx->out, '\n');
 	}
 	for (size_t i = 0; i < rounds.n_unread && !ctx->json; i++) {
-		EWS_CLEANUP(free) char *why = explain_unread(&rounds.unread[i]);
-
-		ews_buf_addf(&ctx->out, "ews/%s  %s", rounds.unread[i].id,
-			     ews_str_begins(why, EWS_ROUND_UNREAD) ? "" : "damaged: ");
-		ews_render_words(&ctx->out, why);
+		(void)ews_error_repeat(&rounds.unread[i].why);
+		ews_buf_addf(&ctx->out, "ews/%s  ", rounds.unread[i].id);
+		ews_render_round_problem(&ctx->out, &damaged, rounds.unread[i].id);
 		ews_buf_addc(&ctx->out, '\n');
 	}
-	add_unread(&damaged, &rounds);
+	if (ctx->json)
+		add_unread(&damaged, &rounds);
 	show_damaged(ctx, object, &damaged);
 	if (ctx->json)
 		ews_cmd_json_show(ctx, object);

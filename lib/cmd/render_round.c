@@ -16,21 +16,19 @@
 
 #define FILES_SHOWN 3
 
-/* The error that is set says why the figures can't be had: what can't be read just now is not damaged. */
-static bool is_damage(void)
+void ews_render_round_problem(struct ews_buf *out, struct ews_strv *damaged, const char *id)
 {
-	if (!ews_errno_is_passing(ews_error_errno()))
-		return true;
-	(void)ews_error_wrap(EWS_ROUND_UNREAD);
-	return false;
-}
+	EWS_CLEANUP(free) char *name = ews_strfmt("ews/%s", id);
+	bool is_passing = ews_errno_is_passing(ews_error_errno());
 
-/* Whoever asks for text and JSON hears it twice. */
-static void add_damaged(struct ews_strv *damaged, const struct ews_round *round)
-{
-	EWS_CLEANUP(free) char *name = ews_strfmt("ews/%s", round->id);
-
+	if (is_passing)
+		(void)ews_error_wrap(EWS_ROUND_UNREAD);
+	if (out) {
+		ews_buf_adds(out, is_passing ? "" : "damaged: ");
+		ews_render_words(out, ews_error_message());
+	}
 	ews_render_add_problem(damaged, name);
+	/* Whoever asks for text and JSON hears it twice. */
 	ews_strv_unique(damaged);
 }
 
@@ -40,9 +38,7 @@ void ews_render_round_summary(struct ews_buf *out, struct ews_strv *damaged, str
 	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
 
 	if (ews_round_compare(&diff, repo, round) < 0) {
-		ews_buf_adds(out, is_damage() ? "damaged: " : "");
-		ews_render_words(out, ews_error_message());
-		add_damaged(damaged, round);
+		ews_render_round_problem(out, damaged, round->id);
 		return;
 	}
 	ews_buf_addf(out, "%zu file(s) (+%" PRIu64 "/-%" PRIu64 ")", diff.n, diff.lines_added, diff.lines_deleted);
@@ -88,8 +84,7 @@ void ews_render_round(cJSON *object, struct ews_strv *damaged, struct ews_repo *
 		return;
 	}
 	(void)cJSON_AddNullToObject(object, "changes");
-	(void)is_damage();
-	add_damaged(damaged, round);
+	ews_render_round_problem(NULL, damaged, round->id);
 }
 
 /* What shows a round's work, where the agent is. */

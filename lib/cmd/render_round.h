@@ -12,9 +12,12 @@
 #define EWS_ROUND_UNREAD "can't be read just now"
 
 /*
- * "2 file(s) (+5/-1): a.c, b.c"; "damaged: " and why where that can't be had, or that it can't be just now, which is added to `damaged`
- * as "<round>\t<why>": what one has lost keeps nobody from the others' work.
+ * The error that is set says why something of the round `id` can't be had: it goes to `out` (NULL: nowhere), as "damaged: " and why, or
+ * that it can't be read just now, and as "<round>\t<why>" to `damaged`.
  */
+void ews_render_round_problem(struct ews_buf *out, struct ews_strv *damaged, const char *id);
+
+/* "2 file(s) (+5/-1): a.c, b.c"; where that can't be had the problem, as above: what one has lost keeps nobody from the others' work. */
 void ews_render_round_summary(struct ews_buf *out, struct ews_strv *damaged, struct ews_repo *repo,
 			      const struct ews_round *round);
 
