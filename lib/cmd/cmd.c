@@ -394,19 +394,21 @@ static char *find_top(const struct ews_cmd_ctx *ctx)
 	return top;
 }
 
+/* Does one stand in `git_dir`, and not in a work tree, with the top `top` (NULL: none is known), that lies in there? */
+static bool is_in(const char *cwd, const char *git_dir, const char *top)
+{
+	bool is_deeper = top && ews_path_is_inside(cwd, top) && ews_path_is_inside(top, git_dir);
+
+	return ews_path_is_inside(cwd, git_dir) && !is_deeper;
+}
+
 /* Git's own directory, where hooks run, is in no twin, though it may lie below a top; and a top may lie below it. */
 static bool is_in_git_dir(const struct ews_cmd_ctx *ctx, const char *top)
 {
 	const struct ews_repo *repo = ctx->repo;
-	const char *const dirs[] = { repo ? repo->git_dir : NULL, repo ? repo->common_dir : NULL };
 
-	for (size_t i = 0; i < 2; i++) {
-		if (!repo || repo->is_plain || repo->is_bare || !ews_path_is_inside(ctx->cwd, dirs[i]))
-			continue;
-		if (!top || !ews_path_is_inside(ctx->cwd, top) || !ews_path_is_inside(top, dirs[i]))
-			return true;
-	}
-	return false;
+	return repo && !repo->is_plain && !repo->is_bare &&
+	       (is_in(ctx->cwd, repo->git_dir, top) || is_in(ctx->cwd, repo->common_dir, top));
 }
 
 /* Where relative paths are seen from below `root`: workspaces and project are twins, so it is the same place in each. */

@@ -141,6 +141,7 @@ int ews_relink(struct ews_strv *done, struct ews_session *session, ews_progress_
 	if (rc < 0)
 		return ews_error_wrap("session '%s'", id);
 	ews_strv_addf(done, "session '%s': '%s' was written anew%s%s, and the files stay as they are%s", id,
-		      bent.items[0], from ? ", with HEAD and index of " : "", from ? from : "", result.put.kept.n ? "; what stood there is in trash" : "");
+		      bent.items[0], from ? ", with HEAD and index of " : "", from ? from : "",
+		      result.put.kept.n ? "; what stood there is in trash" : "");
 	return 0;
 }
