@@ -111,7 +111,7 @@ unit: test-programs
 	EWS_BUILD="$(abspath $(BUILD))" t/run-tests --unit
 
 torture: test-programs
-	EWS_BUILD="$(abspath $(BUILD))" TEST_LONG=t t/run-tests $(T)
+	EWS_BUILD="$(abspath $(BUILD))" TEST_LONG=t TEST_LOOKS=all t/run-tests $(T)
 
 perf: test-programs
 	EWS_BIN="$(abspath $(BUILD))" $(perf) $(PERF)

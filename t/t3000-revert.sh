@@ -786,21 +786,19 @@ test_expect_success STRACE 'P4: it stays, too, where size and time are those tha
 
 test_expect_success STRACE 'P3: what the kernel says it did and did not do is found by the proof' '
 	test_repo lied && start_ws lied lie && echo new >"${ws:?}/new" &&
-	test_expect_code 1 env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" strace -f -qq -o log -e trace=unlinkat \
-		-e inject=unlinkat:retval=0 git -C lied ews revert lie >out 2>err &&
+	test_expect_code 1 test_strace log -qq -e trace=unlinkat -e inject=unlinkat:retval=0 git -C lied ews revert lie >out 2>err &&
 	test_grep "^  Status: Not verified\$" out && cat out err >both && test_grep new both && test_path_is_file "${ws:?}/new"
 '
 
 test_expect_success STRACE 'P3: an index that did not come back is found by the proof' '
 	git -C lied ews revert lie >out && index=$(git -C "$ws" rev-parse --git-path index) && touch "$index" &&
-	test_expect_code 1 env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" strace -f -qq -o log -P index -e trace=renameat \
-		-e inject=renameat:retval=0 git -C lied ews revert lie >out 2>err &&
+	test_expect_code 1 test_strace log -qq -P index -e trace=renameat -e inject=renameat:retval=0 git -C lied ews revert lie >out 2>err &&
 	test_grep "^  Status: Not verified\$" out && test_grep "Differs: index" out && git -C lied ews revert lie >out && test_grep "Status: Verified" out
 '
 
 test_expect_success STRACE 'P3: the hash of what is there after all is not that of what should be' '
-	start_ws lied hash && git -C lied ews status hash && echo edit >>"${ws:?}/run.sh" && test_expect_code 1 env ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" strace -f -qq -o log -P run.sh \
-		-e trace=unlinkat -e inject=unlinkat:retval=0 git -C lied ews revert --json hash >out 2>err && test_json out .verified false &&
+	start_ws lied hash && git -C lied ews status hash && echo edit >>"${ws:?}/run.sh" && test_expect_code 1 test_strace log -qq -P run.sh -e trace=unlinkat \
+		-e inject=unlinkat:retval=0 git -C lied ews revert --json hash >out 2>err && test_json out .verified false &&
 	was=$(json out .original_hash) && test_json out .current_hash && ! test_json out .current_hash "$was"
 '
 
