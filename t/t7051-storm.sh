@@ -10,7 +10,7 @@ test_description='verbs at random beside one another, beside git gc and a user w
 if test_have_prereq EXPENSIVE; then
 	seconds=600
 else
-	seconds=12
+	seconds=8
 fi
 workers=4
 

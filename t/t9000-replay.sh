@@ -21,7 +21,7 @@ test_expect_success 'gen-history makes the same history each time' '
 '
 
 test_expect_success HISTORY 'this project'"'"'s own history' '
-	test_expect_code 0 "$EWS_SRC/t/replay" --any "$EWS_SRC" 50 >out && cat out && test_grep ! "^0 commits" out
+	test_expect_code 0 "$EWS_SRC/t/replay" --any "$EWS_SRC" 25 >out && cat out && test_grep ! "^0 commits" out
 '
 
 test_expect_success HISTORY,EXPENSIVE 'all of it' '

@@ -99,6 +99,8 @@ mkdir "$HOME" && cat >"$HOME/.gitconfig" <<-\EOF || exit 1
 		defaultBranch = main
 	[gc]
 		auto = 0
+	[maintenance]
+		auto = false
 	[protocol "file"]
 		allow = always
 	[advice]
