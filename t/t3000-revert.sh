@@ -571,6 +571,27 @@ test_expect_success 'P4: an end in place that is done again tells what it put ba
 	test_grep "^Done again: end of a" out && test_grep "^  Paths: 1 restored, 1 deleted" out && git -C again ews undo a && git -C again ews undo a && test "$(cat again/person)" = person && git -C again ews end a
 '
 
+test_expect_success 'P4: in place, where nothing was done since the undo of an end, redo leaves the project as it is, and what waits goes on waiting; what was done since is named' '
+	test_repo theirs && cp -R theirs theirs-plain && rm -rf theirs-plain/.git && for p in theirs theirs-plain; do
+		git -C $p ews start --method in-place t && echo agent >>${p:?}/run.sh && git -C $p ews end --pending t && echo person >${p:?}/person && echo person >>${p:?}/run.sh && echo built >${p:?}/person.o && files_of $p >want && cp ${p:?}/.superqode/qe-artifacts/patches/t.patch patch &&
+		git -C $p ews undo t && files_of $p >got && test_cmp want got && git -C $p ews undo --redo t >out 2>err && test_grep ! "Paths:" out && test_grep ! "changed since" err && files_of $p >got && test_cmp want got &&
+		git -C $p ews pending list >out && test_grep "^t " out && test_cmp patch ${p:?}/.superqode/qe-artifacts/patches/t.patch && git -C $p ews undo t && echo later >>${p:?}/run.sh && echo later >${p:?}/later && git -C $p ews undo --redo t 2>err &&
+		test_grep "changed since then, and kept in trash: later\$" err && test_grep "changed since then, and kept in trash: run.sh\$" err && test_grep ! "trash: person" err && files_of $p >got && test_cmp want got &&
+		git -C $p ews undo t && git -C $p ews undo t && test "$(cat ${p:?}/later)" = later && git -C $p ews undo t && test "$(tail -1 ${p:?}/run.sh)" = agent && test_path_is_missing ${p:?}/person &&
+		for n in 1 2 3; do git -C $p ews undo --redo t || return 1; done && files_of $p >got && test_cmp want got || return 1
+	done &&
+	git -C theirs ews undo t && git -C theirs ews undo --redo t && echo tracked >theirs/tracked && git -C theirs add tracked && git -C theirs commit -qm person && git -C theirs rev-parse HEAD >want && git -C theirs ews undo t && git -C theirs ews undo --redo t && git -C theirs rev-parse HEAD >got && test_cmp want got
+'
+
+test_expect_success STRACE 'P4: the same where undo or redo is killed, and recover comes after' '
+	test_repo halves && git -C halves ews start --method in-place h && echo agent >>halves/run.sh && git -C halves ews end --pending h && echo person >halves/person && files_of halves >want && for n in 1 2 3 4 5 6 7 8 9 10 11 12; do
+		for redo in "" --redo; do
+			{ test_strace calls -e trace=renameat,renameat2,linkat -e inject=renameat,renameat2,linkat:signal=KILL:when=$n git -C halves ews undo $redo h || :; } && git -C halves ews recover --all && git -C halves ews list >out &&
+			case "$redo$(grep -c "^h *active" out)" in 0 | --redo1) git -C halves ews undo $redo h ;; esac && files_of halves >got && test_cmp want got || return 1
+		done && git -C halves ews pending list >out && test_grep "^h " out || return 1
+	done
+'
+
 test_expect_success IMMUTABLE 'P3: an end in place that is done again, and can not put the project back, is none' '
 	test_repo stuck && git -C stuck ews start --method in-place s && git -C stuck ews end s && git -C stuck ews undo s && test_when_finished "chattr -f -i stuck/run.sh || :" && echo edit >>stuck/run.sh && chattr +i stuck/run.sh &&
 	test_expect_code 1 git -C stuck ews undo --redo s >out 2>err && test_grep "^error: the session goes on, since the project could not be put back: .run.sh.: " err && test_must_be_empty out && git -C stuck ews status s >out && test_grep "active" out && chattr -i stuck/run.sh && git -C stuck ews end s && git -C stuck diff --exit-code

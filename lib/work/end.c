@@ -185,6 +185,20 @@ static int keep(struct ews_end_result *out, struct ews_session *session, const s
 	return 0;
 }
 
+int ews_end_see(char **snapshot, struct ews_session *session, ews_progress_fn progress, void *payload)
+{
+	EWS_CLEANUP(end_result) struct ews_end_result seen = EWS_END_RESULT_INIT;
+	const struct ews_end_opts opts = { .without_base = true, .progress = progress, .payload = payload };
+	int rc = ews_session_stand_in_project(session);
+
+	if (rc == 0)
+		rc = keep(&seen, session, &opts);
+	*snapshot = rc == 0 ? seen.kept_snapshot : NULL;
+	if (rc == 0)
+		seen.kept_snapshot = NULL;
+	return rc;
+}
+
 /* Its base goes to trash with it. */
 static int plan_base(struct ews_step *step, struct ews_session *session)
 {
@@ -207,10 +221,11 @@ static int plan(struct ews_step *step, struct ews_session *session, const struct
 		bool no_revert)
 {
 	struct ews_repo *repo = session->repo;
-	int rc = ews_step_init(step, repo->dir_fd, "end", session->state.id);
+	int rc = step->id ? 0 : ews_step_init(step, repo->dir_fd, "end", session->state.id);
 
 	if (rc < 0)
 		return rc;
+	ews_strv_clear(&step->refs); /* done again, it may wait for a decision under another name */
 	/* Of one whose work tree is gone only the record ends, wherever that is done. */
 	if (session->method->is_project && !session->is_lost)
 		ews_whose_set(step, repo);
@@ -338,13 +353,38 @@ static bool has_other_repositories(const struct ews_transition_result *put)
 	return put->moved.n;
 }
 
+/* How the project is put back: to the base, or, when the end is done again, to what it was at the undo of that. */
+static struct ews_revert_opts way_back(const struct ews_end_opts *opts)
+{
+	const char *to = opts->redone && *opts->redone->after ? opts->redone->after : NULL;
+
+	return (struct ews_revert_opts){ .verb = "revert",
+					 .to = to,
+					 .is_redone = opts->redone,
+					 .progress = opts->progress,
+					 .payload = opts->payload };
+}
+
+/* Has nobody changed the project since the end was undone? Then it ends as it had ended, with what was kept then. Returns 1 or 0. */
+static int take_up_redone(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
+{
+	EWS_CLEANUP(revert_result) struct ews_revert_result seen = EWS_REVERT_RESULT_INIT;
+	struct ews_revert_opts look = way_back(opts);
+	int rc;
+
+	look.dry_run = true;
+	rc = opts->redone ? ews_revert(&seen, session, &look) : 0;
+	if (rc < 0 || !opts->redone || seen.put.differs)
+		return rc;
+	out->differs = *opts->redone->before;
+	out->kept_snapshot = out->differs ? ews_strdup(opts->redone->before) : NULL;
+	return 1;
+}
+
 /* In place the project is put back before the session lets go of it; what was there is the revert's to keep. */
 static int revert_first(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
 {
-	struct ews_revert_opts revert = { .verb = "revert",
-					  .accepts_refreshed = opts->is_redone,
-					  .progress = opts->progress,
-					  .payload = opts->payload };
+	const struct ews_revert_opts revert = way_back(opts);
 	int rc;
 
 	out->has_reverted = true;
@@ -485,8 +525,9 @@ static void hint_recover(const struct ews_session *session)
 int ews_end(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
 {
 	EWS_CLEANUP(end_result) struct ews_end_result result = EWS_END_RESULT_INIT;
-	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	EWS_CLEANUP(step) struct ews_step anew = EWS_STEP_INIT;
 	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
+	struct ews_step *step = &anew;
 	struct drift drift;
 	bool will_revert = false, is_collected;
 	int rc;
@@ -518,8 +559,12 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 	if (!opts->dry_run)
 		(void)ews_session_log_take_said(NULL, session); /* likewise */
 	ews_error_clear();
-	if (!will_revert)
-		rc = take_up(&result, session, opts);
+	rc = will_revert ? take_up_redone(&result, session, opts) : take_up(&result, session, opts);
+	if (rc > 0) {
+		step = opts->redone;
+		will_revert = false;
+		rc = 0;
+	}
 	if (rc == 0)
 		rc = store_artifacts(&result, session, will_revert, opts);
 	if (rc == 0)
@@ -538,16 +583,16 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 	}
 	if (opts->pending && result.kept_snapshot && !result.is_gone)
 		result.pending_name = ews_pending_next_name(session->repo, session->state.id);
-	rc = go(&result, session, &step, opts->no_revert);
+	rc = go(&result, session, step, opts->no_revert);
 	if (rc < 0) {
 		hint_recover(session);
 		return ews_error_wrap("cannot end session '%s'", session->state.id);
 	}
-	take_late(&result, &step);
+	take_late(&result, step);
 	/* What is left of it goes when the next one of that name begins. */
 	if (is_collected && ews_session_remove_tmp(session) < 0)
 		ews_error_clear();
-	result.undo = step.state == EWS_STEP_EXPIRED ? NULL : ews_strdup(step.id);
+	result.undo = step->state == EWS_STEP_EXPIRED ? NULL : ews_strdup(step->id);
 	*out = result;
 	result = (struct ews_end_result)EWS_END_RESULT_INIT;
 	return 0;

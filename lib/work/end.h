@@ -23,7 +23,11 @@ struct ews_end_opts {
 	const char *branch; /* leave the result as this branch, which must be new; NULL: don't */
 	bool pending; /* what it came to waits for a decision (work/pending); when nothing differs it ends as ever */
 	bool no_revert; /* in place: leave the project as it is */
-	bool is_redone; /* it had ended before: in place, a project that was merely looked at since needs no revert */
+	/*
+	 * The step of an end that was undone, whose ews_end_see() its `after` is, or NULL. In place the project goes back to what that
+	 * is, and what was changed since is named; where nothing was it is this very step that is done again, with what it had kept.
+	 */
+	struct ews_step *redone;
 	const struct ews_farewell_opts *artifacts; /* store these first; NULL: none */
 	ews_progress_fn progress;
 	void *payload;
@@ -58,6 +62,12 @@ struct ews_end_result {
  * Fails with EWS_EBUSY, naming processes, while one that is not the caller or its ancestor uses the workspace.
  */
 int ews_end(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts);
+
+/*
+ * In place, at the undo of an end: what the project is, as a snapshot in trash for a redo to go back to. `*snapshot` is its id, the
+ * caller's to free; NULL where nothing differs from the base.
+ */
+int ews_end_see(char **snapshot, struct ews_session *session, ews_progress_fn progress, void *payload);
 
 /* Could the project not be put back, so that a session in place goes on? */
 bool ews_end_is_blocked(const struct ews_end_result *result);

@@ -89,7 +89,7 @@ static int go(struct ews_revert_result *out, struct ews_repo *repo, struct ews_s
 					    .base = base,
 					    .only = opts->only,
 					    .full = opts->full,
-					    .accepts_refreshed = opts->accepts_refreshed,
+					    .accepts_refreshed = opts->is_redone,
 					    .dry_run = opts->dry_run,
 					    .progress = opts->progress,
 					    .payload = opts->payload,
@@ -126,13 +126,17 @@ static int find_moved_refs(struct ews_revert_result *out, const struct ews_sessi
 
 /*
  * What was seen last, where a person works on the same files as the agent: what changed
- * since then is named. Returns 1 when there is such a snapshot, 0 when nothing was seen.
+ * since then is named. What it was put to before (`redone`) is that. Returns 1 when there is such a snapshot, 0 when nothing was seen.
  */
-static int find_seen(struct ews_snapshot *out, const struct ews_session *session)
+static int find_seen(struct ews_snapshot *out, const struct ews_session *session, const struct ews_snapshot *redone)
 {
 	const char *last = session->state.last_snapshot;
 	int rc;
 
+	if (redone) {
+		ews_snapshot_copy(out, redone);
+		return 1;
+	}
 	if (!session->method->is_project || !*last || !strcmp(last, session->state.base_snapshot))
 		return 0;
 	rc = ews_snapshot_find(out, session->repo, last);
@@ -160,7 +164,7 @@ int ews_revert(struct ews_revert_result *out, struct ews_session *session, const
 	else if (rc == 0)
 		ews_snapshot_copy(&target, &base);
 	if (rc == 0)
-		rc = find_seen(&seen, session);
+		rc = find_seen(&seen, session, opts->is_redone ? &target : NULL);
 	if (rc >= 0)
 		rc = go(out, session->repo, session, &target, &base, rc > 0 ? &seen : NULL, opts);
 	return rc < 0 ? rc : find_moved_refs(out, session);

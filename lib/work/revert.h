@@ -16,7 +16,7 @@ struct ews_revert_opts {
 	const char *const *only; /* NULL-ended paths; NULL: all */
 	bool git_alone; /* every file stays as it is, and git's own state is put */
 	bool full; /* --verify=full: re-read every covered path */
-	bool accepts_refreshed; /* as that of a transition */
+	bool is_redone; /* it was put to that before: what was changed since is named, and a refreshed index is none, as for a transition */
 	bool owners; /* owner and group are put back as well, where that is permitted */
 	bool dry_run;
 	const char *verb; /* "revert" or "restore": what the journal and undo call it */

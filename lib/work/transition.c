@@ -432,7 +432,7 @@ static int perform(struct ews_transition_result *out, bool *has_changed, struct 
 	if (work->now.scan.entries.n > EWS_ENTRIES_MANY)
 		remember_what_is_put(work);
 	ews_transition_spare_shared_files(work);
-	*has_changed = has_to_change(work);
+	out->differs = *has_changed = has_to_change(work);
 	name_since(out, work);
 	work->is_untouched = !*has_changed;
 	if (*has_changed)
@@ -497,5 +497,6 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	if (!opts->dry_run)
 		return perform(out, has_changed, &work, root);
 	name_plan(out, &work);
+	out->differs = has_to_change(&work);
 	return 0;
 }

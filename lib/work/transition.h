@@ -61,6 +61,7 @@ struct ews_transition_result {
 	uint64_t kept_bytes;
 	char original_hash[EWS_TREE_HASH_LEN];
 	char current_hash[EWS_TREE_HASH_LEN];
+	bool differs; /* there was something to be done; on a dry run: there would be */
 	bool is_verified;
 	char *kept_snapshot; /* what was there; NULL when nothing differed */
 	bool had_damaged_head; /* in that */

@@ -295,17 +295,35 @@ static int take_reverted(struct ews_undo_result *out, struct ews_end_result *end
 	return EWS_ENOTVERIFIED;
 }
 
+/* In place the project stays as it is; what that is is noted, for a redo takes back no more than what is done from now on. */
+static int note_project(struct ews_step *step, struct ews_session *session, const struct ews_undo_opts *opts)
+{
+	char *seen = NULL;
+	int rc = 0;
+
+	if (session->method->is_project && !session->is_lost && !step->leaves_project)
+		rc = ews_end_see(&seen, session, opts->progress, opts->payload);
+	if (rc < 0)
+		return rc;
+	free(step->after);
+	step->after = seen ? seen : ews_strdup("");
+	return 0;
+}
+
 static int turn_end(struct ews_undo_result *out, struct ews_session *session, struct ews_step *step,
 		    const struct ews_undo_opts *opts)
 {
 	const struct ews_farewell_opts artifacts = { .split = false };
-	struct ews_end_opts end = { .is_redone = true, .progress = opts->progress, .payload = opts->payload };
+	struct ews_end_opts end = { .redone = step, .progress = opts->progress, .payload = opts->payload };
 	EWS_CLEANUP(end_result) struct ews_end_result ended = EWS_END_RESULT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot seen = EWS_SNAPSHOT_INIT;
 	int rc;
 
 	if (opts->redo) {
-		/* Ended anew, as a step of its own: what was done since the undo is kept as well. */
+		/* Ended anew, as a step of its own: what was done since the undo is kept as well. In place, where nothing was, as this one. */
 		rc = ews_session_stand_in_project(session);
+		if (rc == 0 && *step->after)
+			rc = ews_undo_target(&seen, session->repo, step, true);
 		if (rc == 0)
 			rc = ews_farewell_is_wanted(session->repo);
 		if (rc < 0)
@@ -318,7 +336,9 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 			rc = ews_end(&ended, session, &end);
 		if (rc == 0)
 			rc = take_reverted(out, &ended);
-		return rc < 0 ? rc : ews_step_remove(session->repo->dir_fd, step->id);
+		if (rc < 0 || (ended.undo && !strcmp(ended.undo, step->id)))
+			return rc;
+		return ews_step_remove(session->repo->dir_fd, step->id);
 	}
 	if (!session->method->is_project && access(session->state.workspace, F_OK) == 0 &&
 	    !ews_end_is_back(session, step)) {
@@ -332,6 +352,8 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 		rc = ews_session_make_parent(session);
 	if (rc == 0)
 		rc = ews_session_refuse_company(session);
+	if (rc == 0)
+		rc = note_project(step, session, opts);
 	if (rc == 0)
 		rc = ews_holding_take_usual(session, 0);
 	if (rc == 0)
