@@ -562,4 +562,13 @@ test_expect_success 'P8: a directory that holds but names that git refuses, or a
 	snap=$(git -C refused ews snapshot create r) && rm -r "${ws:?}/.GIT" "${ws:?}/pipes" "${ws:?}/deep" && git -C refused ews diff "$snap" 2>err && test_grep "patch: .GIT (a directory that git can.t hold removed)$" err && test_grep "patch: pipes (a directory that git can.t hold removed)$" err && test_grep "patch: deep (empty directory removed)$" err
 '
 
+test_expect_success STRACE 'P8: a branch, or what it leads to, that the disk does not give now, or can not take: it is that which is said, and not that git fails or that another one is at it' '
+	test_repo disk && start_ws disk d && echo mine >>"${ws:?}/run.sh" && git -C "$ws" commit -qam mine && id=$(git -C "$ws" rev-parse HEAD) && git -C disk branch far $id && for at in refs/heads/far objects/$(echo $id | sed "s|^..|&/|"); do
+		for error in EIO EMFILE EACCES; do
+			test_expect_code 128 test_strace trace -P "$PWD/disk/.git/$at" -e trace=openat -e inject=openat:error=$error git -C disk ews diff --json far d >out && test_grep INJECTED trace && test_json out .error.code io || return 1
+		done
+	done &&
+	test_expect_code 128 test_strace trace -P "$PWD/disk/.git/refs/heads/out.lock" -e trace=openat -e inject=openat:error=ENOSPC git -C disk ews end --json --branch out d >out && test_grep INJECTED trace && test_json out .error.code no_space && git -C disk ews end --branch out d && git -C disk rev-parse out
+'
+
 test_done

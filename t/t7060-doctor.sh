@@ -92,6 +92,14 @@ test_expect_success 'sessions: base, manifest, workspace, link, registration' '
 	mv "${one:?}" "${one:?}.away" && test_expect_code 1 git -C p ews doctor >out && found problem sessions "one.: its workspace is gone" && test_grep "do: git ews end --force one$" out && mv "${one:?}.away" "${one:?}" && doctor
 '
 
+test_expect_success STRACE 'P4: a manifest that the disk does not give now is none that is missing: nobody is told to delete its ref' '
+	snap=$(git -C p ews snapshot create one) && tree=$(git -C p rev-parse "refs/ews/snapshots/$snap^2^{tree}") && blob=$(git -C p rev-parse "refs/ews/snapshots/$snap^2:manifest") && for id in $tree $blob; do
+		for error in EIO EMFILE EACCES; do
+			test_expect_code 1 test_strace trace -P "$PWD/p/.git/objects/$(echo $id | sed "s|^..|&/|")" -e trace=openat -e inject=openat:error=$error git -C p ews doctor >out && test_grep INJECTED trace && test_grep "problem  refs .*$snap.*\(Input/output error\|Too many open files\|Permission denied\)" out && test_grep ! "is missing\|update-ref" out || return 1
+		done
+	done && git -C p ews snapshot drop "$snap" && doctor
+'
+
 test_expect_success 'one damage that is found twice is mended at once, and --fix says so by its status' '
 	chmod 777 "${w:?}/sessions" && test_expect_code 1 git -C p ews doctor >out && found problem home "others may write there" && found problem sessions "can be written by others" &&
 	doctor --fix && found fixed home && found fixed sessions "can be written by others" && doctor && test_grep ! "^[^o]" out

@@ -110,17 +110,17 @@ int ews_manifest_read(struct ews_entries *entries, struct ews_skips *skips, stru
 	return rc < 0 ? rc : ews_manifest_parse(entries, skips, text.ptr, text.len);
 }
 
-bool ews_manifest_is_there(struct ews_odb *odb, const struct ews_oid *oid)
+int ews_manifest_check(struct ews_odb *odb, const struct ews_oid *oid)
 {
 	EWS_CLEANUP(reading) struct reading reading = { .odb = odb, .names = EWS_ARENA_INIT };
 	enum ews_object_type type;
-	bool is_there = ews_odb_read_header(&type, NULL, odb, oid) == 0;
+	int rc = ews_odb_read_header(&type, NULL, odb, oid);
 
-	if (is_there && type == EWS_OBJECT_TREE) {
-		is_there = list_pieces(&reading, oid) == 0;
-		for (size_t i = 0; i < reading.n && is_there; i++)
-			is_there = ews_odb_has(odb, &reading.items[i].oid);
-	}
-	ews_error_clear();
-	return is_there;
+	if (rc == 0 && type == EWS_OBJECT_TREE)
+		rc = list_pieces(&reading, oid);
+	for (size_t i = 0; i < reading.n && rc == 0; i++)
+		rc = ews_odb_has(odb, &reading.items[i].oid)
+			     ? 0
+			     : ews_odb_read_header(&type, NULL, odb, &reading.items[i].oid);
+	return rc;
 }

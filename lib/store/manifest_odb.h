@@ -27,7 +27,7 @@ char *ews_manifest_piece_path(size_t i, size_t n);
 int ews_manifest_read(struct ews_entries *entries, struct ews_skips *skips, struct ews_odb *odb,
 		      const struct ews_oid *oid);
 
-/* Has the store all of it? What is in it is not looked at. */
-bool ews_manifest_is_there(struct ews_odb *odb, const struct ews_oid *oid);
+/* Fails as that where the store has not all of it, and with EWS_EIO where that can't be read just now. What is in it is not looked at. */
+int ews_manifest_check(struct ews_odb *odb, const struct ews_oid *oid);
 
 #endif

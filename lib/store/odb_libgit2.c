@@ -413,6 +413,7 @@ static int read_other(struct object *out, const struct room *room, struct reader
 	if (rc < 0)
 		return rc;
 	ews_libgit2_from_oid(&id, oid);
+	ews_libgit2_unread = 0;
 	if (max < UINT64_MAX) {
 		rc = ews_git2.git_odb_read_header(&out->len, &git_type, reader->db, &id);
 		if (rc < 0)

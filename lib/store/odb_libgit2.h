@@ -52,7 +52,10 @@ int ews_libgit2_need(void);
 			ews_git2.type##_free(*value);       \
 	}
 
-/* Say what failed, then libgit2's words; the code follows libgit2's, `dflt` where that says nothing. */
+/*
+ * Say what failed, then libgit2's words; the code follows the errno that it met, where that speaks of us, the disk or a permission, as
+ * with ews_error_os(), and else libgit2's, `dflt` where that says nothing.
+ */
 __attribute__((format(printf, 3, 4))) int ews_libgit2_fail(int git_rc, enum ews_code dflt, const char *fmt, ...);
 
 /* Ids of SHA-1. */
@@ -64,6 +67,11 @@ void ews_libgit2_to_oid(struct ews_oid *out, const git_oid *oid);
  * libgit2 1.5 waits for the rest for ever. Not where it is asked for a stream: that is the caller's to see. `odb` must outlive it.
  */
 int ews_libgit2_guard(git_odb *db, const struct ews_odb *odb);
+/*
+ * Which errno kept it from looking at an object, for who set it to 0 before: of one that leads there libgit2 may say that it leads
+ * nowhere.
+ */
+extern _Thread_local int ews_libgit2_unread;
 
 /* As ews_odb_ref_swap(), to an id, but once, without waiting, and not synced. Returns a code of libgit2. */
 int ews_libgit2_try_swap(git_repository *repo, const char *common_dir, const char *name, const struct ews_oid *from,

@@ -29,17 +29,47 @@ EWS_CLEANUP_DEFINE(git_buf, git_buf, ews_git2.git_buf_dispose)
 EWS_GIT2_CLEANUP(git_config)
 EWS_GIT2_CLEANUP(git_config_entry)
 
+/*
+ * Which errno, of those that speak of us, the disk or a permission, libgit2 met, or 0: by the words at the end of its own, of which
+ * `*len` are left. errno it sets back, and its code says "locked" of what may not be opened, and nothing of all others.
+ */
+static int find_errno(size_t *len, const char *message)
+{
+	static const int known[] = { EIO, EMFILE, ENFILE, ENOMEM, ENOSPC, EDQUOT, EFBIG, EACCES, EPERM, EROFS };
+	const size_t all = strlen(message);
+
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		char reason[128];
+		EWS_CLEANUP(free)
+		char *end = ews_strfmt(": %s", strerror_r(known[i], reason, sizeof(reason)));
+
+		*len = all - strlen(end);
+		if (all > strlen(end) && !strcmp(message + *len, end))
+			return known[i];
+	}
+	*len = all;
+	return 0;
+}
+
 int ews_libgit2_fail(int git_rc, enum ews_code dflt, const char *fmt, ...)
 {
-	int os_error = errno;
 	const git_error *last = ews_git2.git_error_last();
+	const char *message = last && last->message ? last->message : "";
 	EWS_CLEANUP(buf) struct ews_buf what = EWS_BUF_INIT;
 	enum ews_code code = dflt;
+	size_t len;
+	int os_error = find_errno(&len, message);
 	va_list args;
 
 	va_start(args, fmt);
 	ews_buf_vaddf(&what, fmt, args);
 	va_end(args);
+	errno = os_error ? os_error : ews_libgit2_unread;
+	ews_libgit2_unread = 0;
+	if (os_error)
+		return ews_error_os("%s: %.*s", what.ptr, (int)len, message);
+	if (errno)
+		return ews_error_os("%s", what.ptr);
 	switch (git_rc) {
 	case GIT_ENOTFOUND:
 		code = EWS_ENOTFOUND;
@@ -57,12 +87,9 @@ int ews_libgit2_fail(int git_rc, enum ews_code dflt, const char *fmt, ...)
 		code = EWS_EDENIED;
 		break;
 	default:
-		if (last && last->klass == GIT_ERROR_OS && (os_error == ENOSPC || os_error == EDQUOT))
-			code = EWS_ENOSPACE;
+		break;
 	}
-	if (last && last->message && *last->message)
-		return ews_error(code, "%s: %s", what.ptr, last->message);
-	return ews_error(code, "%s", what.ptr);
+	return ews_error(code, "%s%s%s", what.ptr, *message ? ": " : "", message);
 }
 
 /*

@@ -27,11 +27,15 @@ struct guard {
 	const struct ews_odb *odb;
 };
 
+_Thread_local int ews_libgit2_unread;
+
 static int look(const struct guard *guard, const struct ews_oid *oid)
 {
 	int rc = ews_odb_check_loose(guard->odb, oid);
 	bool is_unread = rc < 0 && ews_errno_is_passing(ews_error_errno());
 
+	if (rc < 0)
+		ews_libgit2_unread = ews_error_errno();
 	if (is_unread)
 		ews_git2.git_error_set_str(GIT_ERROR_ODB, ews_error_message());
 	else if (rc == EWS_EDAMAGED)

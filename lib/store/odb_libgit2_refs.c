@@ -67,6 +67,12 @@ int ews_libgit2_try_swap(git_repository *repo, const char *common_dir, const cha
 	return rc == GIT_ENOTFOUND ? GIT_ELOCKED : rc;
 }
 
+/* What leads to an object that can't be looked at just now leads nowhere, as libgit2 has it. */
+static int unless_unread(int git_rc)
+{
+	return git_rc < 0 && ews_libgit2_unread ? GIT_ERROR : git_rc;
+}
+
 int ews_libgit2_resolve(struct ews_oid *out, git_repository *repo, const char *spec, int want)
 {
 	EWS_CLEANUP(git_object) git_object *obj = NULL;
@@ -79,7 +85,8 @@ int ews_libgit2_resolve(struct ews_oid *out, git_repository *repo, const char *s
 	/* A path of the index, but for ":/<text>". */
 	if (*spec == ':' && spec[1] != '/')
 		return ews_error(EWS_ENOTFOUND, "'%s' is no revision here", spec);
-	rc = ews_git2.git_revparse_single(&obj, repo, full);
+	ews_libgit2_unread = 0;
+	rc = unless_unread(ews_git2.git_revparse_single(&obj, repo, full));
 	if (rc == GIT_EAMBIGUOUS)
 		return ews_error(EWS_ENOTFOUND, "'%s' may mean more than one object", spec);
 	if (rc == GIT_ENOTFOUND || rc == GIT_EINVALIDSPEC || rc == GIT_EPEEL)
@@ -87,7 +94,7 @@ int ews_libgit2_resolve(struct ews_oid *out, git_repository *repo, const char *s
 	if (rc < 0)
 		return ews_libgit2_fail(rc, EWS_EGIT, "cannot find the revision '%s'", spec);
 	if (want) {
-		rc = ews_git2.git_object_peel(&peeled, obj, (git_object_t)want);
+		rc = unless_unread(ews_git2.git_object_peel(&peeled, obj, (git_object_t)want));
 		if (rc == GIT_EPEEL || rc == GIT_EINVALIDSPEC || rc == GIT_EAMBIGUOUS)
 			return ews_error(EWS_ENOTFOUND, "'%s' names no %s", spec,
 					 ews_object_type_name((enum ews_object_type)want));

@@ -108,9 +108,10 @@ static int check_snapshot(struct ews_repo *repo, const struct ews_ref *ref)
 	if (rc < 0)
 		return rc;
 	spec = ews_strfmt("%s:manifest", ews_oid_hex(hex, &snapshot.manifest));
-	if (ews_odb_resolve(&manifest, repo->odb, spec) < 0 || !ews_manifest_is_there(repo->odb, &manifest))
-		return ews_error(EWS_ENOTFOUND, "its manifest is missing");
-	return 0;
+	rc = ews_odb_resolve(&manifest, repo->odb, spec);
+	if (rc == 0)
+		rc = ews_manifest_check(repo->odb, &manifest);
+	return rc < 0 && rc != EWS_EIO ? ews_error(EWS_ENOTFOUND, "its manifest is missing") : rc;
 }
 
 static bool has_record(const struct ews_repo *repo, const char *id)
