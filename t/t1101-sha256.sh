@@ -152,4 +152,24 @@ test_expect_success 'format 0 with SHA-256 is refused, as by git' '
 	test_must_be_empty out && test_grep "format version 0" err
 '
 
+lacks_git() (
+	PATH=$PWD/alone && export PATH && exec git-ews "$@"
+)
+lacks_processes() {
+	test_strace trace -e trace=clone,clone3,vfork -e inject=clone,clone3,vfork:error=EAGAIN git-ews "$@"
+}
+
+test_expect_success 'P4: where git can not be asked no object is missing: nobody is told to delete its ref' '
+	sha256_repo unasked && start_ws unasked u && snap=$(git -C unasked ews snapshot create u) && git -C unasked gc -q --prune=now && mkdir alone && ln -s "$EWS_BIN/git-ews" alone/git-ews &&
+	test_expect_code 1 lacks_git -C unasked doctor >out && test_grep "problem  refs .*$snap.: cannot run git" out && test_grep "problem  sessions .*cannot run git" out && test_grep ! "is missing" out && test_grep ! "update-ref" out && git -C unasked ews end u
+'
+
+test_expect_success STRACE 'P4: nor is it what the undo of an end that was killed needs: recover waits for git' '
+	sha256_repo waits && start_ws waits --method snapshot w && echo mine >"${ws:?}/mine" && git -C waits ews end w && git -C waits gc -q --prune=now && work=$(dirname "$(dirname "${ws:?}")") &&
+	test_expect_code 137 test_strace trace -e trace=renameat,renameat2 -e inject=renameat,renameat2:signal=KILL:when=2 git -C waits ews undo w && grep "\"undoing\"" "${work:?}"/undo/*.json && rm -rf "${work:?}"/trash/*/workspace &&
+	for way in lacks_git lacks_processes; do
+		test_expect_code 128 $way -C waits recover --resume w 2>err && test_grep "cannot run git" err && grep "\"undoing\"" "${work:?}"/undo/*.json || return 1
+	done && git -C waits ews recover --resume w && test "$(cat "${ws:?}/mine")" = mine
+'
+
 test_done

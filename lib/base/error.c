@@ -173,6 +173,14 @@ int ews_error_if_passing(int rc)
 	return 0;
 }
 
+int ews_error_as_passing(void)
+{
+	slot.code = EWS_EIO;
+	if (!ews_errno_is_passing(slot.os_error))
+		slot.os_error = EIO;
+	return slot.code;
+}
+
 void ews_error_save(struct ews_error_saved *out)
 {
 	out->code = slot.code;

@@ -88,6 +88,11 @@ void ews_error_clear(void);
  * and `rc` is given back. Anything else says that there is nothing to be had: 0, and no error, as where it did not fail.
  */
 int ews_error_if_passing(int rc);
+/*
+ * Whatever failed tells nothing of what was looked for, as who would look could not be asked: the error that is set is one of those
+ * from now on. Gives back EWS_EIO, its code.
+ */
+int ews_error_as_passing(void);
 
 /* Carry an error from one thread to another: save in the worker, restore at home. */
 struct ews_error_saved {

@@ -87,12 +87,12 @@ static int open_reader(struct reader **out, struct room *room)
 	rc = need_neutral_dir(room);
 	opts.neutral_dir = room->neutral_dir;
 	pthread_mutex_unlock(&room->lock);
+	if (rc == 0) {
+		ews_strv_add_all(&args, "cat-file", "--batch-command", NULL);
+		rc = ews_git_open(&child, &opts, args.items);
+	}
 	if (rc < 0)
-		return rc;
-	ews_strv_add_all(&args, "cat-file", "--batch-command", NULL);
-	rc = ews_git_open(&child, &opts, args.items);
-	if (rc < 0)
-		return rc;
+		return ews_odb_git_unasked(rc);
 	room->has_begun = true;
 	*out = ews_calloc(1, sizeof(**out));
 	(*out)->child = child;

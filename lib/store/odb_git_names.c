@@ -17,10 +17,16 @@
 #define ANSWER_MAX EWS_GIB
 #define COMPLAINT_MAX (64 * EWS_KIB)
 
+int ews_odb_git_unasked(int rc)
+{
+	return rc == EWS_ENOTFOUND || rc == EWS_EIO ? ews_error_as_passing() : rc;
+}
+
 int ews_odb_git_run(struct ews_buf *out, struct ews_buf *err, const struct ews_odb *odb,
 		    const struct ews_strv *args, const struct ews_buf *input)
 {
 	struct ews_git_opts opts = { .own_dir = odb->git_dir, .own_group = true, .out = out, .err = err };
+	int rc;
 
 	ews_buf_init_max(out, ANSWER_MAX);
 	ews_buf_init_max(err, COMPLAINT_MAX);
@@ -28,7 +34,8 @@ int ews_odb_git_run(struct ews_buf *out, struct ews_buf *err, const struct ews_o
 		opts.input = input->ptr;
 		opts.input_len = input->len;
 	}
-	return ews_git_run(&opts, args->items);
+	rc = ews_git_run(&opts, args->items);
+	return rc < 0 ? ews_odb_git_unasked(rc) : rc;
 }
 
 static int fail(enum ews_code code, const struct ews_buf *err, const char *what, const char *name)
@@ -238,7 +245,7 @@ int ews_odb_git_config(char **out, struct ews_odb *odb, const char *key)
 	ews_strv_add_all(&args, "config", "-z", "--list", NULL);
 	rc = ews_git_run(&opts, args.items);
 	if (rc < 0)
-		return rc;
+		return ews_odb_git_unasked(rc);
 	if (rc > 0 || list.is_full)
 		return fail(EWS_ECONFIG, &err, "cannot read the setting", key);
 	/* "<name>\n<value>" NUL, "<name>" NUL where it has no "="; the last one holds. */

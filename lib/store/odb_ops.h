@@ -106,10 +106,12 @@ int ews_odb_check_owner(const char *git_dir, const char *common_dir);
 
 /*
  * Run git in the repository of `odb`, with `input` (may be NULL). `out` and `err` are begun here and get what it prints. Returns its
- * status, whatever that is.
+ * status, whatever that is; where it can't be run that is as ews_odb_git_unasked() has it.
  */
 int ews_odb_git_run(struct ews_buf *out, struct ews_buf *err, const struct ews_odb *odb,
 		    const struct ews_strv *args, const struct ews_buf *input);
+/* git could not be asked, for `rc`: that no program of that name is there says of what was looked for that it can't be read just now. */
+int ews_odb_git_unasked(int rc);
 /* As the ops of a room, by git itself. */
 int ews_odb_git_resolve(struct ews_oid *out, struct ews_odb *odb, const char *spec, int want);
 int ews_odb_git_config(char **out, struct ews_odb *odb, const char *key);

@@ -17,8 +17,11 @@
 
 static int need_object(struct ews_repo *repo, const char *name, const struct ews_oid *oid)
 {
-	if (ews_odb_still_has(repo->odb, oid))
-		return 0;
+	enum ews_object_type type;
+	int rc = ews_odb_still_has(repo->odb, oid) ? 0 : ews_odb_read_header(&type, NULL, repo->odb, oid);
+
+	if (rc != EWS_ENOTFOUND)
+		return rc;
 	return ews_error(EWS_ENOTFOUND, "what the ref '%s' led to is gone: trash has let go of it", name);
 }
 

@@ -452,8 +452,9 @@ Test(odb_git, without_git_there_is_one_error)
 
 	fixture_shell("git -C new repack -qad");
 	setenv("PATH", "/nonexistent", 1);
-	cr_assert_eq(ews_odb_read(&text, NULL, odb, &blob), EWS_ENOTFOUND);
+	cr_assert_eq(ews_odb_read(&text, NULL, odb, &blob), EWS_EIO);
 	cr_assert(strstr(ews_error_message(), "cannot run git"), "%s", ews_error_message());
+	cr_assert_eq(ews_error_if_passing(EWS_EIO), EWS_EIO);
 	cr_assert_not(ews_odb_has(odb, &blob));
 	ews_odb_free(odb);
 }
