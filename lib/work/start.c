@@ -300,6 +300,23 @@ static int settle(const struct starting *starting, struct ews_sync_group *group)
 	return rc < 0 ? rc : ews_sync_finish(group);
 }
 
+/* Nobody would take away later what can't be read just now. */
+static int forget_base(const struct ews_session *session)
+{
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", session->state.id);
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	struct ews_oid there;
+	int rc = ews_odb_ref_read(&there, session->repo->odb, ref);
+
+	if (rc == 0)
+		rc = ews_snapshot_find(&base, session->repo, ref);
+	if (rc < 0)
+		return ews_error_if_passing(rc);
+	if (strcmp(base.id, session->state.base_snapshot) != 0)
+		return 0;
+	return ews_odb_ref_swap(session->repo->odb, ref, &base.commit, NULL);
+}
+
 /* What a chained session was to begin with is no snapshot that anybody has asked for. */
 static int forget_parent(const struct ews_session *session)
 {
@@ -315,34 +332,33 @@ static int forget_parent(const struct ews_session *session)
 	return ews_odb_ref_swap(session->repo->odb, ref, &there, NULL);
 }
 
-int ews_start_take_back(struct ews_session *session)
+/* `has_base`: one may have been kept. */
+static int undo_start(struct ews_session *session, bool has_base)
 {
-	struct ews_repo *repo = session->repo;
 	struct ews_place place = ews_session_place(session);
-	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", session->state.id);
-	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
 	int rc = session->method->take_back(&place);
 
 	if (rc == 0 && !session->method->is_project)
 		rc = ews_claim_remove_workspace(session);
-	if (rc < 0)
-		return rc;
-	if (ews_snapshot_find(&base, repo, ref) == 0 && !strcmp(base.id, session->state.base_snapshot))
-		rc = ews_odb_ref_swap(repo->odb, ref, &base.commit, NULL);
-	else
-		ews_error_clear();
+	if (rc == 0 && has_base)
+		rc = forget_base(session);
 	if (rc == 0)
 		rc = forget_parent(session);
 	return rc < 0 ? rc : ews_claim_give_up(session);
 }
 
+int ews_start_take_back(struct ews_session *session)
+{
+	return undo_start(session, true);
+}
+
 /* A start that came to nothing leaves nothing; its own error is what the caller hears. */
-static void take_back(struct ews_session *session)
+static void take_back(struct ews_start_result *result)
 {
 	struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
 
 	ews_error_save(&saved);
-	(void)ews_start_take_back(session); /* what it can't do, recover will */
+	(void)undo_start(&result->session, result->base.id); /* what it can't do, recover will */
 	(void)ews_error_restore(&saved);
 }
 
@@ -632,7 +648,7 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 		rc = choose_way(result.session.method, opts)(&starting);
 	if (rc < 0) {
 		if (result.session.fd >= 0)
-			take_back(&result.session);
+			take_back(&result);
 		return ews_error_wrap("cannot start '%s'", id);
 	}
 	result.notes = twin.notes;
