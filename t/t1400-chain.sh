@@ -43,6 +43,15 @@ test_expect_success 'what is ignored in the project comes along when it is asked
 	done
 '
 
+test_expect_success 'P4: a tracked file that was left out of what is begun at, or gone back to, is none that git in the workspace takes for deleted' '
+	test_repo outsize && head -c 1000001 /dev/zero >outsize/big && mkdir outsize/.superqode && echo o >outsize/.superqode/o && git -C outsize add -f big .superqode/o && git -C outsize commit -qm big && git -C outsize config ews.maxFile 1000000 && as_it_was() {
+		git -C "${ws:?}" status --porcelain >st && test_must_be_empty st && git -C "$ws" ls-files -t >files && test_grep "^S big" files
+	} && snap=$(git -C outsize ews snapshot create --partial) && start_ws outsize --partial plain && git -C outsize ews revert --to "$snap" plain >out && as_it_was && git -C outsize ews end --force plain && git -C outsize ews start --method in-place --partial in >out && git -C outsize ews end in &&
+	for from in "$snap" in; do
+		start_ws outsize --from "$from" s && as_it_was && git -C outsize ews revert s >out && as_it_was && echo w >"${ws:?}/w" && git -C "$ws" add -A && git -C "$ws" commit -qm w && git -C "$ws" diff --name-status HEAD^ HEAD >got && printf "A\tw\n" | test_cmp - got && git -C outsize ews end s || return 1
+	done
+'
+
 test_expect_success 'what makes no sense together, or is no state, is said' '
 	test_expect_code 129 git -C p ews start --from d5 --base HEAD && test_expect_code 129 git -C p ews start --from d5 --no-uncommitted && test_expect_code 129 git -C p ews start --from d5 --method in-place && test_expect_code 129 git -C p ews start --from HEAD 2>err && test_grep "^hint: --base" err && test_expect_code 128 git -C p ews start --from nosuch && test_expect_code 129 git -C p ews start --from d5 -- src &&
 	test_expect_code 128 git -C p ews start --from d5 d6 2>err && test_grep "already exists" err && ews path d5 >path && rm -rf "$(cat path)" && test_expect_code 1 git -C p ews start --from d5 d7 && ews list >out && test_grep ! "^d7 " out

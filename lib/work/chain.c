@@ -79,10 +79,13 @@ static int settle_git(struct ews_twin *twin, struct ews_chain *chain, struct ews
 	}
 	if (twin->is_unborn)
 		return ews_error(EWS_EDAMAGED, "'%s' does not say which commit it stands at", from);
-	if (git->has_index)
+	rc = ews_twin_mark_left_out(&twin->content, repo);
+	if (rc == 0 && git->has_index)
 		rc = ews_index_parse_state(&twin->index, git, ews_odb_algo(repo->odb));
 	if (rc < 0)
 		return ews_error_wrap("the index of '%s'", from);
+	if (ews_twin_mark_left_out(&chain->first, repo) < 0)
+		ews_error_clear(); /* a revert puts it back as it was */
 	ews_gitstate_forget_left(git); /* it stayed there */
 	twin->content.has_git = true;
 	rc = ews_gitstate_detach(git, &twin->head);

@@ -21,6 +21,7 @@
 #include "work/session_place.h"
 #include "work/settled.h"
 #include "work/transition.h"
+#include "work/twin.h"
 
 #define FEW_PATHS 16
 
@@ -485,7 +486,7 @@ static void add_closed(struct ews_strv *out, const struct ews_entries *list)
 
 /*
  * What was taken elsewhere, of the project or in another session, is of that place: a workspace whose HEAD is on the project's
- * branch would move that with each commit.
+ * branch would move that with each commit. What was left out of it isn't here either.
  */
 static int settle_place(struct ews_transition_work *work)
 {
@@ -495,6 +496,8 @@ static int settle_place(struct ews_transition_work *work)
 	if (!ews_transition_moves_git(work) || ews_transition_is_in_project(work) ||
 	    !strcmp(target->session, work->session->state.id))
 		return 0;
+	if (ews_twin_mark_left_out(&work->target, work->repo) < 0)
+		ews_error_clear(); /* what is no index comes back as it was */
 	/* It was on a branch yet to be born, or damaged: here HEAD stands where it did at the start. */
 	if (ews_oid_is_none(head) && work->opts->base)
 		head = &work->opts->base->head;

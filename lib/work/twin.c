@@ -701,14 +701,18 @@ static bool is_left_out(const struct ews_scan *scan, const char *path)
 }
 
 /* A tracked file that is left out is not gone: to git it is one that the work tree need not have, and no commit there deletes it. */
-static void mark_left_out(struct ews_index *index, const struct ews_scan *scan, const struct ews_strv *own)
+static bool mark_left_out(struct ews_index *index, const struct ews_scan *scan, const struct ews_strv *own)
 {
+	bool is_other = false;
+
 	for (size_t i = 0; i < index->n; i++) {
 		struct ews_index_entry *ie = &index->items[i];
 
-		if (ie->stage == 0 && (is_left_out(scan, ie->path) || is_own(own, ie->path)))
-			ie->is_skip_worktree = true;
+		if (ie->stage || ie->is_skip_worktree || !(is_left_out(scan, ie->path) || is_own(own, ie->path)))
+			continue;
+		ie->is_skip_worktree = is_other = true;
 	}
+	return is_other;
 }
 
 /* A nested repository's content is in no twin: a submodule stays as git has it, an empty directory with a commit's id. */
@@ -791,8 +795,26 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 	src.project.scan.skips = (struct ews_skips)EWS_SKIPS_INIT;
 	ews_rules_own(&own, repo, repo->project);
 	drop_excluded(&out->content.scan, exclude, &own);
-	mark_left_out(&out->index, &out->content.scan, &own);
+	(void)mark_left_out(&out->index, &out->content.scan, &own);
 	settle_entries(&out->content.scan, opts->skip_nested);
+	return 0;
+}
+
+int ews_twin_mark_left_out(struct ews_content *content, const struct ews_repo *repo)
+{
+	enum ews_hash_algo algo = ews_odb_algo(repo->odb);
+	struct ews_buf *text = &content->git.index;
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+	EWS_CLEANUP(strv) struct ews_strv own = EWS_STRV_INIT;
+	int rc = content->git.has_index ? ews_index_parse_state(&index, &content->git, algo) : 0;
+
+	if (rc < 0)
+		return rc;
+	ews_rules_own(&own, repo, repo->project);
+	if (!mark_left_out(&index, &content->scan, &own))
+		return 0;
+	ews_buf_truncate(text, 0);
+	ews_index_format(text, &index, algo);
 	return 0;
 }
 

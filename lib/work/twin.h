@@ -50,6 +50,12 @@ struct ews_twin {
 int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batch *batch,
 		    const struct ews_twin_opts *opts);
 
+/*
+ * A state of the project, or of another workspace, goes into a workspace: its index says of what was left out of it, as that of a twin
+ * does, that the work tree need not have it. Fails where the index can't be parsed, and changes nothing then.
+ */
+int ews_twin_mark_left_out(struct ews_content *content, const struct ews_repo *repo);
+
 /* Where the project stands: `head`, or `is_unborn`, and `branch`; for who needs no twin. */
 int ews_twin_find_head(struct ews_twin *twin, struct ews_repo *repo);
 
