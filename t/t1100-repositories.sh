@@ -167,6 +167,12 @@ test_expect_success ROOT 'another owner of a linked work tree: the same, where w
 	done
 '
 
+test_expect_success 'what can not be looked at just now is neither of another owner nor nowhere' '
+	git clone -q origin own && git -C own worktree add -q ../own-linked && for error in EIO EMFILE; do
+		look=0 && while test_more_looks; do test_look $error "/own(-linked)?(/[.]git(/worktrees(/own-linked)?)?)?$" -C own-linked status >out 2>err && test_grep ! "belongs to another\|no git directory" err || return 1; done && test $look -gt 4 || return 1
+	done
+'
+
 test_expect_success USERS 'the same for an ordinary user in a repository of root' '
 	git clone -q origin roots && chmod -R a+rwX roots && test_expect_code 128 test_as_user git -C roots ews start >out 2>err && test_must_be_empty out && test_grep "safe.directory\|owner" err &&
 	git -C roots for-each-ref refs/ews >refs && test_must_be_empty refs

@@ -387,7 +387,7 @@ test_expect_success STRACE 'P4: what is written, changed or removed while the li
 '
 
 test_expect_success 'P4: git works again in a workspace whose git directory lacked more than the link, or named what is nowhere' '
-	test_repo lacks && for how in "snapshot rm -rf .git && mkdir .git" "snapshot rm -rf .git/refs" "snapshot rm .git/HEAD && : >.git/objects/info/alternates" "worktree rm .git && echo junk >\$admin/index" "worktree rm .git && echo $(git hash-object -t blob /dev/null) >\$admin/HEAD"; do
+	test_repo lacks && for how in "snapshot rm -rf .git && mkdir .git" "snapshot rm -rf .git/refs" "snapshot rm .git/HEAD && : >.git/objects/info/alternates" "snapshot echo lost >lost && git add lost && rm -r lost .git/objects/[0-9a-f][0-9a-f] && git config core.bare true" "worktree rm .git && echo junk >\$admin/index" "worktree rm .git && echo $(git hash-object -t blob /dev/null) >\$admin/HEAD"; do
 		start_ws lacks ag --method "${how%% *}" && admin=$(git -C "${ws:?}" rev-parse --absolute-git-dir) && echo work >"${ws:?}/aw" && (cd "$ws" && eval "${how#* }") && test_expect_code 1 git -C lacks ews diff ag && git -C lacks ews recover ag >out && test_grep "written anew" out && { test "$how" = "snapshot rm -rf .git/refs" || test_grep "with HEAD and index of snap-" out; } &&
 			test "$(git -C "$ws" rev-parse --show-toplevel)" = "$ws" && has_work "$ws" "$(git -C lacks log -1 --format=%s)" && git -C lacks ews diff --stat ag >out && test_grep "^ aw | 1 +$" out && git -C lacks ews end ag && git -C lacks ews clean --now || return 1
 	done
