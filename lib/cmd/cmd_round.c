@@ -159,34 +159,6 @@ static void show_damaged(const struct ews_cmd_ctx *ctx, cJSON *object, const str
 	ews_render_reasons_talk(ctx, "not shown", &unread);
 }
 
-/* Each line once, though two lists have it. */
-static void talk_of_left_out(struct ews_cmd_ctx *ctx, const struct ews_round_end_result *result, bool is_one_of_many)
-{
-	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
-
-	ews_strv_add_array(&lines, result->ended.branch_notes.left_out.items);
-	ews_strv_leave_out(&lines, &result->ended.skipped);
-	ews_strv_add_array(&lines, result->ended.skipped.items);
-	if (is_one_of_many && lines.n)
-		ews_cmd_note(ctx, "round 'ews/%s':", result->round.id);
-	ews_render_kept_talk(ctx, result->is_in_place ? "not in the commit" : "not in the commit, but in trash",
-			     &lines);
-}
-
-static void talk_of_end(struct ews_cmd_ctx *ctx, const struct ews_round_end_result *result, bool is_one_of_many)
-{
-	for (size_t i = 0; i < result->notes.n; i++)
-		ews_cmd_note(ctx, "%s", result->notes.items[i]);
-	ews_render_reasons_talk(ctx, "in the commit as it stands, its filter is not run",
-				&result->ended.branch_notes.unfiltered);
-	talk_of_left_out(ctx, result, is_one_of_many);
-	ews_render_reasons_talk(
-		ctx, result->is_in_place ? "not in the scratch archive" : "not in the scratch archive, but in trash",
-		&result->left_out);
-	for (size_t i = 0; i < result->ended.drift.n; i++)
-		ews_cmd_say("drift: ", result->ended.drift.items[i]);
-}
-
 static void fill_end(cJSON *object, struct ews_strv *damaged, struct ews_cmd_ctx *ctx,
 		     const struct ews_round_end_result *result, bool with_agents)
 {
@@ -197,15 +169,7 @@ static void fill_end(cJSON *object, struct ews_strv *damaged, struct ews_cmd_ctx
 	if (cJSON_IsObject(changes) && !result->had_ended)
 		ews_render_reasons(changes, "not_in_patch", "what", &result->ended.branch_notes.left_out);
 	(void)cJSON_AddBoolToObject(object, "had_ended", result->had_ended);
-	(void)cJSON_AddBoolToObject(object, "committed", result->has_committed);
-	ews_render_string(object, "scratch_archive", result->round.archive);
-	ews_render_reasons(object, "unfiltered", "filter", &result->ended.branch_notes.unfiltered);
-	ews_render_reasons(object, "left_out", "reason", &result->ended.branch_notes.left_out);
-	ews_render_reasons(object, "skipped", "reason", &result->ended.skipped);
-	ews_render_reasons(object, "not_archived", "reason", &result->left_out);
-	ews_render_sentences(object, "drift", &result->ended.drift);
-	ews_render_sentences(object, "notes", &result->notes);
-	ews_render_string(object, "undo", result->ended.undo);
+	ews_render_round_end(object, result);
 }
 
 /* Those whose record can't be read are named as the others are. */
@@ -229,7 +193,7 @@ static void show_start(struct ews_cmd_ctx *ctx, const struct ews_round_start_res
 		ews_cmd_add_place(ctx, state->workspace);
 		ews_cmd_note(ctx, "round ews/%s%s%s", result->round.id, result->round.is_branched ? ", branch " : "",
 			     result->round.is_branched ? result->round.branch : "");
-		talk_of_end(ctx, &result->ended, true);
+		ews_render_round_end_talk(ctx, &result->ended, true);
 		if (removed)
 			ews_cmd_note(ctx, "%s went to trash; '%s' brings it back", removed, undo);
 		return;
@@ -325,7 +289,7 @@ static void show_end(struct ews_cmd_ctx *ctx, struct ending *set, const struct e
 		ews_buf_addf(&ctx->out, "ews/%s\n", result->round.id);
 	if (result->had_ended)
 		ews_cmd_note(ctx, "round 'ews/%s' has ended before", result->round.id);
-	talk_of_end(ctx, result, set->all);
+	ews_render_round_end_talk(ctx, result, set->all);
 }
 
 static int end_one(struct ews_cmd_ctx *ctx, struct ending *set, const char *agent, const char *round)

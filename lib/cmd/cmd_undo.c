@@ -14,6 +14,7 @@
 #include "cmd/progress.h"
 #include "cmd/render_path.h"
 #include "cmd/render_revert.h"
+#include "cmd/render_round.h"
 #include "work/recover.h"
 #include "work/retire.h"
 #include "work/session_name.h"
@@ -75,6 +76,8 @@ static void show_json(struct ews_cmd_ctx *ctx, const struct settings *set, const
 	if (result->workspace)
 		ews_json_add_path(object, "path", result->workspace);
 	ews_render_put(object, &result->put);
+	if (result->ended.round.id)
+		ews_render_round_end(cJSON_AddObjectToObject(object, "ended"), &result->ended);
 	ews_cmd_json_show(ctx, object);
 }
 
@@ -107,6 +110,8 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const
 		return;
 	}
 	ews_render_put_talk(ctx, &result->put);
+	if (result->ended.round.id)
+		ews_render_round_end_talk(ctx, &result->ended, false);
 	if (result->has_reverted)
 		ews_cmd_note(ctx, "'git ews undo %s' once more brings back what was in the project", step->session);
 	if (!*step->session && ews_session_is_chosen(ctx->repo))

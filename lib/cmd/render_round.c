@@ -146,3 +146,44 @@ void ews_render_prompt(struct ews_buf *out, struct ews_repo *repo, const struct 
 	for (size_t i = 0; i < team->archives->n; i++)
 		ews_buf_addf(out, "- %s\n", team->archives->items[i]);
 }
+
+/* Each line once, though two lists have it. */
+static void talk_of_left_out(struct ews_cmd_ctx *ctx, const struct ews_round_end_result *result, bool is_one_of_many)
+{
+	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
+
+	ews_strv_add_array(&lines, result->ended.branch_notes.left_out.items);
+	ews_strv_leave_out(&lines, &result->ended.skipped);
+	ews_strv_add_array(&lines, result->ended.skipped.items);
+	if (is_one_of_many && lines.n)
+		ews_cmd_note(ctx, "round 'ews/%s':", result->round.id);
+	ews_render_kept_talk(ctx, result->is_in_place ? "not in the commit" : "not in the commit, but in trash",
+			     &lines);
+}
+
+void ews_render_round_end_talk(struct ews_cmd_ctx *ctx, const struct ews_round_end_result *result, bool is_one_of_many)
+{
+	for (size_t i = 0; i < result->notes.n; i++)
+		ews_cmd_note(ctx, "%s", result->notes.items[i]);
+	ews_render_reasons_talk(ctx, "in the commit as it stands, its filter is not run",
+				&result->ended.branch_notes.unfiltered);
+	talk_of_left_out(ctx, result, is_one_of_many);
+	ews_render_reasons_talk(
+		ctx, result->is_in_place ? "not in the scratch archive" : "not in the scratch archive, but in trash",
+		&result->left_out);
+	for (size_t i = 0; i < result->ended.drift.n; i++)
+		ews_cmd_say("drift: ", result->ended.drift.items[i]);
+}
+
+void ews_render_round_end(cJSON *object, const struct ews_round_end_result *result)
+{
+	(void)cJSON_AddBoolToObject(object, "committed", result->has_committed);
+	ews_render_string(object, "scratch_archive", result->round.archive);
+	ews_render_reasons(object, "unfiltered", "filter", &result->ended.branch_notes.unfiltered);
+	ews_render_reasons(object, "left_out", "reason", &result->ended.branch_notes.left_out);
+	ews_render_reasons(object, "skipped", "reason", &result->ended.skipped);
+	ews_render_reasons(object, "not_archived", "reason", &result->left_out);
+	ews_render_sentences(object, "drift", &result->ended.drift);
+	ews_render_sentences(object, "notes", &result->notes);
+	ews_render_string(object, "undo", result->ended.undo);
+}

@@ -6,6 +6,7 @@
 #ifndef EWS_CMD_RENDER_ROUND_H
 #define EWS_CMD_RENDER_ROUND_H
 
+#include "cmd/cmd.h"
 #include "work/round.h"
 
 /* What the reason begins with where a round's figures may be had later: it is not damaged. */
@@ -48,5 +49,11 @@ void ews_render_peers_json(cJSON *array, struct ews_repo *repo, const struct ews
 
 /* The section that an agent's instructions may have: its round's name, the others' work, scratch. */
 void ews_render_prompt(struct ews_buf *out, struct ews_repo *repo, const struct ews_render_team *team);
+
+/* Say what the commit and the archive of a round that ended lack, and what else is to be known; `is_one_of_many`: of which round. */
+void ews_render_round_end_talk(struct ews_cmd_ctx *ctx, const struct ews_round_end_result *result,
+			       bool is_one_of_many);
+/* The same, whether there was anything to commit, and what takes the end back, in `object`. */
+void ews_render_round_end(cJSON *object, const struct ews_round_end_result *result);
 
 #endif

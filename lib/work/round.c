@@ -583,6 +583,20 @@ static void note_remains(struct ews_round_end_result *result)
 			result->round.id, work, result->ended.kept_snapshot);
 }
 
+/* What its commit lacks is known by now. */
+static int end_session(struct ews_round_end_result *result, struct ews_session *session,
+		       const struct ews_end_opts *end)
+{
+	struct ews_branch_notes notes = result->ended.branch_notes;
+	int rc;
+
+	result->ended.branch_notes = (struct ews_branch_notes)EWS_BRANCH_NOTES_INIT;
+	rc = ews_end(&result->ended, session, end);
+	ews_branch_notes_release(&result->ended.branch_notes);
+	result->ended.branch_notes = notes;
+	return rc;
+}
+
 static int end_round(struct ews_round_end_result *out, struct ews_repo *repo, const struct ews_round *round,
 		     const struct ews_round_end_opts *opts)
 {
@@ -607,14 +621,8 @@ static int end_round(struct ews_round_end_result *out, struct ews_repo *repo, co
 		rc = keep_work(&result, &session, is_gone);
 	if (rc == 0 && !is_gone)
 		rc = archive_scratch(&result, &session);
-	if (rc == 0) {
-		struct ews_branch_notes notes = result.ended.branch_notes;
-
-		result.ended.branch_notes = (struct ews_branch_notes)EWS_BRANCH_NOTES_INIT;
-		rc = ews_end(&result.ended, &session, &end);
-		ews_branch_notes_release(&result.ended.branch_notes);
-		result.ended.branch_notes = notes;
-	}
+	if (rc == 0)
+		rc = end_session(&result, &session, &end);
 	if (rc < 0)
 		return rc;
 	note_remains(&result);
@@ -668,19 +676,30 @@ int ews_round_scratch_back(struct ews_session *session)
 	return ews_round_write(session->repo, &round);
 }
 
-int ews_round_keep_again(struct ews_session *session)
+static int keep_again(struct ews_round_end_result *result, struct ews_session *session)
 {
-	EWS_CLEANUP(round_end_result) struct ews_round_end_result result = EWS_ROUND_END_RESULT_INIT;
-	int rc = ews_round_of_session(&result.round, session->repo, session->state.id), is_gone;
+	int rc = ews_round_of_session(&result->round, session->repo, session->state.id), is_gone;
 
-	if (rc < 0 || !result.round.is_open)
+	if (rc < 0 || !result->round.is_open)
 		return rc == EWS_ENOTFOUND ? 0 : rc;
 	is_gone = ews_session_is_gone(session);
 	if (is_gone < 0)
 		return is_gone;
-	if (!ews_oid_is_none(&result.round.tip))
-		rc = keep_work(&result, session, is_gone);
-	return rc < 0 || is_gone ? rc : archive_scratch(&result, session);
+	if (!ews_oid_is_none(&result->round.tip))
+		rc = keep_work(result, session, is_gone);
+	return rc < 0 || is_gone ? rc : archive_scratch(result, session);
+}
+
+int ews_round_end_again(struct ews_round_end_result *out, struct ews_session *session, const struct ews_end_opts *end)
+{
+	int rc = keep_again(out, session);
+
+	out->is_in_place = session->method->is_project;
+	if (rc == 0)
+		rc = end_session(out, session, end);
+	if (rc == 0 && out->round.id)
+		note_remains(out);
+	return rc;
 }
 
 int ews_rounds_drop(struct ews_strv *out, struct ews_repo *repo, const char *team)

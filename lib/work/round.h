@@ -74,12 +74,17 @@ int ews_round_end(struct ews_round_end_result *out, struct ews_repo *repo, const
 		  const struct ews_round_end_opts *opts);
 
 /*
- * What undo takes back of a round's end has scratch, which no snapshot knows: it is made anew where there is none. Before the end is done
- * again what is there by then is kept as ews_round_end() does, but under no ref that went to trash meanwhile. Sessions that are no
+ * What undo takes back of a round's end has scratch, which no snapshot knows: it is made anew where there is none. Sessions that are no
  * rounds are left alone.
  */
 int ews_round_scratch_back(struct ews_session *session);
-int ews_round_keep_again(struct ews_session *session);
+
+/*
+ * End the session once more, as `end` says. Of a round what is there by then is kept before as ews_round_end() does, but under no ref
+ * that went to trash meanwhile; of any other session `out` has what ews_end() says, and no round's id.
+ */
+int ews_round_end_again(struct ews_round_end_result *out, struct ews_session *session,
+			const struct ews_end_opts *end);
 
 /* Move the refs of all of the team's rounds, which are over, to trash as one step; `out` gets their names. */
 int ews_rounds_drop(struct ews_strv *out, struct ews_repo *repo, const char *team);

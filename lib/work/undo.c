@@ -39,6 +39,7 @@ void ews_undo_result_release(struct ews_undo_result *result)
 	ews_step_release(&result->step);
 	ews_transition_result_release(&result->put);
 	free(result->workspace);
+	ews_round_end_result_release(&result->ended);
 }
 
 /* Those that may be turned from here: the session's (NULL: all), but none of another work tree. */
@@ -276,9 +277,10 @@ int ews_undo_transition(struct ews_transition_result *out, struct ews_repo *repo
 }
 
 /* In place an end reverts first: what that did is to be told, and without it there is no end. */
-static int take_reverted(struct ews_undo_result *out, struct ews_end_result *ended)
+static int take_reverted(struct ews_undo_result *out)
 {
 	const struct ews_transition_result none = EWS_TRANSITION_RESULT_INIT;
+	struct ews_end_result *ended = &out->ended.ended;
 	const char *line, *why;
 
 	if (!ended->has_reverted)
@@ -315,7 +317,6 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 {
 	const struct ews_farewell_opts artifacts = { .split = false };
 	struct ews_end_opts end = { .redone = step, .progress = opts->progress, .payload = opts->payload };
-	EWS_CLEANUP(end_result) struct ews_end_result ended = EWS_END_RESULT_INIT;
 	EWS_CLEANUP(snapshot) struct ews_snapshot seen = EWS_SNAPSHOT_INIT;
 	int rc;
 
@@ -331,12 +332,10 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 		end.artifacts = rc ? &artifacts : NULL;
 		end.pending = ews_pending_is_step(step);
 		end.no_revert = step->leaves_project;
-		rc = ews_round_keep_again(session);
+		rc = ews_round_end_again(&out->ended, session, &end);
 		if (rc == 0)
-			rc = ews_end(&ended, session, &end);
-		if (rc == 0)
-			rc = take_reverted(out, &ended);
-		if (rc < 0 || (ended.undo && !strcmp(ended.undo, step->id)))
+			rc = take_reverted(out);
+		if (rc < 0 || (out->ended.ended.undo && !strcmp(out->ended.ended.undo, step->id)))
 			return rc;
 		return ews_step_remove(session->repo->dir_fd, step->id);
 	}

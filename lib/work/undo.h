@@ -7,16 +7,21 @@
 #define EWS_WORK_UNDO_H
 
 #include "base/progress_fn.h"
+#include "work/round.h"
 #include "work/transition.h"
 
 struct ews_undo_result {
 	struct ews_step step; /* what was taken back, or done again */
 	struct ews_transition_result put; /* what that changed in a workspace */
 	char *workspace; /* of an end that was taken back: where it is again; else NULL */
+	struct ews_round_end_result ended; /* of an end that was done again; its round has an id where the session is one */
 	bool has_reverted; /* that end put the project back first, in a step of its own: undo once more takes that back */
 };
 
-#define EWS_UNDO_RESULT_INIT { .step = EWS_STEP_INIT, .put = EWS_TRANSITION_RESULT_INIT }
+#define EWS_UNDO_RESULT_INIT                                                                                 \
+	{                                                                                                    \
+		.step = EWS_STEP_INIT, .put = EWS_TRANSITION_RESULT_INIT, .ended = EWS_ROUND_END_RESULT_INIT \
+	}
 
 struct ews_undo_opts {
 	bool redo; /* do again the last step that was taken back */
