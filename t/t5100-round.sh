@@ -246,7 +246,10 @@ test_expect_success 'P4: undo of such an end brings back what was committed, bes
 '
 
 test_expect_success STRACE 'P4: the end of a round that was killed comes to its own end first: another would leave it unfinished for good, and undo with it' '
-	commit_and_vanish half && test_expect_code 137 test_strace log -qq -P "$PWD/late/.git/worktrees" -e trace=renameat2 -e inject=renameat2:signal=KILL git-ews -C late round end --agent half --force && test_must_fail git -C late ews round end --agent half --force 2>err && test_grep "is interrupted" err && test_grep "^hint: git ews recover" err &&
+	for how in "--mode worktree" "--mode isolated"; do
+		begin_late() { late=$(git -C late ews round start --agent goes_on $how) && echo w >"${late:?}/w" && test_expect_code 137 killat -c "$1" 1 git-ews -C late round end --agent goes_on && echo late >"${late:?}/late" && git -C late ews recover --all >out && test_grep "its end was finished$" out && test "$(git -C late show "ews/${late##*/}:w" "ews/${late##*/}:late" | tr "\n" " ")" = "w late " && git -C late ews undo && test_path_is_file "${late:?}/late" && git -C late ews round end --agent goes_on; } &&
+		begin_late "sessions/.*/state.json" && begin_late "trash/op-.*/workspace" || return 1
+	done && commit_and_vanish half && test_expect_code 137 test_strace log -qq -P "$PWD/late/.git/worktrees" -e trace=renameat2 -e inject=renameat2:signal=KILL git-ews -C late round end --agent half --force && test_must_fail git -C late ews round end --agent half --force 2>err && test_grep "is interrupted" err && test_grep "^hint: git ews recover" err &&
 	git -C late ews recover --all && test "$(git -C late show "$round:w")" = work && git -C late ews undo && test_grep work "${ws:?}/w" && git -C late ews round end --agent half
 '
 

@@ -682,7 +682,8 @@ int ews_branch_outcome_tree(struct ews_oid *out, struct ews_branch_notes *notes,
 	int rc;
 
 	diff.opts.is_for_commit = true;
-	rc = ews_outcome_read(&diff, session);
+	rc = session->state.state == EWS_STATE_ENDING ? ews_diff_sides(&diff, session->repo, session, NULL, NULL)
+						      : ews_outcome_read(&diff, session);
 	if (rc == 0)
 		rc = name_unsaid(notes, &diff, session);
 	return rc < 0 ? rc : ews_branch_tree(out, notes, session, &diff.to.content);

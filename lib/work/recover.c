@@ -284,6 +284,19 @@ static int call_end_off(struct ews_strv *done, struct ews_session *session, stru
 	return rc;
 }
 
+/* What no commit can have of a round keeps no end from being finished: it goes to trash with the workspace. */
+static int keep_late(struct ews_strv *done, struct ews_session *session)
+{
+	int rc = ews_round_keep_late(session);
+
+	if (rc == 0 || ews_error_errno())
+		return rc;
+	ews_strv_addf(done, "session '%s': what was done since its end is in trash alone: %s", session->state.id,
+		      ews_error_message());
+	ews_error_clear();
+	return 0;
+}
+
 static int finish_end(struct ews_strv *done, struct ews_session *session, struct ews_step *step)
 {
 	int rc;
@@ -293,7 +306,9 @@ static int finish_end(struct ews_strv *done, struct ews_session *session, struct
 	rc = ews_end_is_unkept(session, step);
 	if (rc != 0)
 		return rc < 0 ? rc : call_end_off(done, session, step);
-	rc = ews_end_carry_out(session, step);
+	rc = keep_late(done, session);
+	if (rc == 0)
+		rc = ews_end_carry_out(session, step);
 	if (rc == 0)
 		ews_strv_addf(done, "session '%s': its end was finished", session->state.id);
 	return rc;

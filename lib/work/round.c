@@ -702,6 +702,28 @@ int ews_round_end_again(struct ews_round_end_result *out, struct ews_session *se
 	return rc;
 }
 
+int ews_round_keep_late(struct ews_session *session)
+{
+	EWS_CLEANUP(round_end_result) struct ews_round_end_result result = EWS_ROUND_END_RESULT_INIT;
+	EWS_CLEANUP(strv) struct ews_strv bent = EWS_STRV_INIT;
+	struct ews_place place = ews_session_place(session);
+	int rc = session->method->is_project ? EWS_ENOTFOUND
+					     : ews_round_of_session(&result.round, session->repo, session->state.id);
+
+	if (rc < 0 || !result.round.is_open || ews_oid_is_none(&result.round.tip))
+		return rc == EWS_ENOTFOUND ? 0 : rc;
+	rc = ews_session_is_gone(session);
+	if (rc == 0)
+		rc = session->method->restore(&place);
+	if (rc == 0)
+		rc = ews_session_tampered(&bent, session);
+	if (rc != 0 || bent.n)
+		return rc > 0 ? 0 : rc < 0 ? rc : ews_error(EWS_EDAMAGED, "'%s' is not as it was", bent.items[0]);
+	session->state.state = EWS_STATE_ENDING; /* whether that has been saved or not */
+	rc = keep_work(&result, session, false);
+	return rc < 0 ? rc : archive_scratch(&result, session);
+}
+
 int ews_rounds_drop(struct ews_strv *out, struct ews_repo *repo, const char *team)
 {
 	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;

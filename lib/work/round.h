@@ -86,6 +86,12 @@ int ews_round_scratch_back(struct ews_session *session);
 int ews_round_end_again(struct ews_round_end_result *out, struct ews_session *session,
 			const struct ews_end_opts *end);
 
+/*
+ * The end of a round was killed, and its session is about to be ended all the same: what was done since in the workspace, where that is
+ * in its place yet, is its work as well. Sessions that are no rounds are left alone, and those in the project, which stays.
+ */
+int ews_round_keep_late(struct ews_session *session);
+
 /* Move the refs of all of the team's rounds, which are over, to trash as one step; `out` gets their names. */
 int ews_rounds_drop(struct ews_strv *out, struct ews_repo *repo, const char *team);
 
