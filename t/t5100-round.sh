@@ -245,6 +245,13 @@ test_expect_success 'P4: undo of such an end brings back what was committed, bes
 	git -C late ews round end --agent again && test "$(git -C late rev-parse "$round^{tree}")" = "$work" && git -C late ews undo && echo new >"${ws:?}/new" && git -C late ews round end --agent again && git -C late diff --name-status "$round^" "$round" >got && printf "A\tnew\nA\tw\n" | test_cmp - got
 '
 
+test_expect_success 'P8: of what was committed in a deleted workspace that is named which undo brings back as git stores it, as its filter is not run' '
+	test_repo smudged && git -C smudged config filter.up.clean cat && echo "*.up filter=up" >smudged/.gitattributes && echo one >smudged/one.up && cp smudged/one.up smudged/same.up && git -C smudged add . && git -C smudged commit -qm up && named() { sed -n "s/^warning: kept as git stores it, its filter is not run: //p" err | sort >got && printf "%s (up)\\n" new.up one.up | test_cmp - got; } && leave() {
+		ws=$(cat out) && (cd "${ws:?}" && echo new >new.up && echo two >>one.up && echo x >plain && git add . && git commit -qm mine) && rm -rf "${ws:?}"
+	} && git -C smudged ews start s >out && leave && git -C smudged ews end --force s 2>err && named && git -C smudged ews undo s && test_grep two "${ws:?}/one.up" && git -C smudged ews end --json s >json && test_json_count json ".sessions[0].kept_unfiltered" 0 &&
+	git -C smudged ews round start --agent a >out && leave && git -C smudged ews round end --force --agent a 2>err && named && git -C smudged ews start t >out && leave && git -C smudged ews end --force --json t >json && test_json_count json ".sessions[0].kept_unfiltered" 2
+'
+
 test_expect_success STRACE 'P4: the end of a round that was killed comes to its own end first: another would leave it unfinished for good, and undo with it' '
 	for how in "--mode worktree" "--mode isolated"; do
 		begin_late() { late=$(git -C late ews round start --agent goes_on $how) && echo w >"${late:?}/w" && test_expect_code 137 killat -c "$1" 1 git-ews -C late round end --agent goes_on && echo late >"${late:?}/late" && git -C late ews recover --all >out && test_grep "its end was finished$" out && test "$(git -C late show "ews/${late##*/}:w" "ews/${late##*/}:late" | tr "\n" " ")" = "w late " && git -C late ews undo && test_path_is_file "${late:?}/late" && git -C late ews round end --agent goes_on; } &&

@@ -89,6 +89,7 @@ static void show_json(const struct ews_cmd_ctx *ctx, const struct settings *set,
 	ews_render_farewell(object, &result->stored);
 	ews_render_sentences(object, "drift", &result->drift);
 	ews_render_reasons(object, "skipped", "reason", &result->skipped);
+	ews_render_reasons(object, "kept_unfiltered", "filter", &result->unfiltered);
 	ews_changes_opt_json(object, ctx, &changes);
 	cJSON_AddItemToArray(set->sessions, object);
 	for (i = 0; i < result->drift.n; i++)
@@ -163,6 +164,7 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 			     ews_session_lost_word(session), session->state.base_snapshot);
 	if (result->is_gone && result->kept_snapshot)
 		ews_cmd_note(ctx, "the workspace was gone: kept are the base's files, its HEAD, index and commits");
+	ews_render_reasons_talk(ctx, EWS_RENDER_KEPT_UNFILTERED, &result->unfiltered);
 	if (result->is_baseless && session->method->is_project)
 		ews_cmd_note(ctx, "its base was gone: the project is left as it is, and all of it is kept");
 	else if (result->is_baseless)

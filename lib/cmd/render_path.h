@@ -39,6 +39,9 @@ void ews_render_home_talk(const struct ews_cmd_ctx *ctx, const struct ews_skips 
 /* Warn of each line "<escaped path>\t<text>": "<before>: <path> (<text>)". */
 void ews_render_reasons_talk(const struct ews_cmd_ctx *ctx, const char *before, const struct ews_strv *lines);
 
+/* Of files that were committed in a workspace that is gone: what an undo brings back of them is not what git would check out. */
+#define EWS_RENDER_KEPT_UNFILTERED "kept as git stores it, its filter is not run"
+
 /* The same; but what was ignored is counted: a build leaves hundreds of such files. */
 void ews_render_kept_talk(const struct ews_cmd_ctx *ctx, const char *before, const struct ews_strv *lines);
 

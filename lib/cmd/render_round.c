@@ -167,6 +167,7 @@ void ews_render_round_end_talk(struct ews_cmd_ctx *ctx, const struct ews_round_e
 		ews_cmd_note(ctx, "%s", result->notes.items[i]);
 	ews_render_reasons_talk(ctx, "in the commit as it stands, its filter is not run",
 				&result->ended.branch_notes.unfiltered);
+	ews_render_reasons_talk(ctx, EWS_RENDER_KEPT_UNFILTERED, &result->ended.unfiltered);
 	talk_of_left_out(ctx, result, is_one_of_many);
 	ews_render_reasons_talk(
 		ctx, result->is_in_place ? "not in the scratch archive" : "not in the scratch archive, but in trash",
@@ -182,6 +183,7 @@ void ews_render_round_end(cJSON *object, const struct ews_round_end_result *resu
 	ews_render_reasons(object, "unfiltered", "filter", &result->ended.branch_notes.unfiltered);
 	ews_render_reasons(object, "left_out", "reason", &result->ended.branch_notes.left_out);
 	ews_render_reasons(object, "skipped", "reason", &result->ended.skipped);
+	ews_render_reasons(object, "kept_unfiltered", "filter", &result->ended.unfiltered);
 	ews_render_reasons(object, "not_archived", "reason", &result->left_out);
 	ews_render_sentences(object, "drift", &result->ended.drift);
 	ews_render_sentences(object, "notes", &result->notes);

@@ -53,6 +53,7 @@ void ews_end_result_release(struct ews_end_result *result)
 	ews_revert_result_release(&result->reverted);
 	ews_strv_release(&result->drift);
 	ews_strv_release(&result->skipped);
+	ews_strv_release(&result->unfiltered);
 	ews_branch_notes_release(&result->branch_notes);
 	*result = (struct ews_end_result)EWS_END_RESULT_INIT;
 }
@@ -481,7 +482,7 @@ static int take_up(struct ews_end_result *out, struct ews_session *session, cons
 	if (lstat(path, &st) == 0)
 		ews_strv_addf(&out->skipped, "%s\tstood in the workspace's place", ews_path_base(path));
 	/* What is left of the session ends all the same. */
-	rc = ews_remains_keep(&out->kept_snapshot, &out->skipped, session, opts->dry_run);
+	rc = ews_remains_keep(&out->kept_snapshot, &out->skipped, &out->unfiltered, session, opts->dry_run);
 	out->differs = rc > 0;
 	return rc < 0 ? rc : 0;
 }

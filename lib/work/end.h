@@ -49,12 +49,14 @@ struct ews_end_result {
 	struct ews_revert_result reverted;
 	struct ews_strv drift; /* what of the project changed since the start, a sentence each */
 	struct ews_strv skipped; /* "<path>\t<reason>": not in the snapshot, but still in trash */
+	struct ews_strv unfiltered; /* "<path>\t<filter>": of a workspace that is gone, in the snapshot as git stores it */
 };
 
-#define EWS_END_RESULT_INIT                                                                          \
-	{                                                                                            \
-		.branch_notes = EWS_BRANCH_NOTES_INIT, .stored = EWS_FAREWELL_INIT,                  \
-		.reverted = EWS_REVERT_RESULT_INIT, .drift = EWS_STRV_INIT, .skipped = EWS_STRV_INIT \
+#define EWS_END_RESULT_INIT                                                                           \
+	{                                                                                             \
+		.branch_notes = EWS_BRANCH_NOTES_INIT, .stored = EWS_FAREWELL_INIT,                   \
+		.reverted = EWS_REVERT_RESULT_INIT, .drift = EWS_STRV_INIT, .skipped = EWS_STRV_INIT, \
+		.unfiltered = EWS_STRV_INIT                                                           \
 	}
 
 /*

@@ -247,7 +247,7 @@ static int take_out(struct ews_repo *repo, const struct entry *entry, uint64_t s
 	imagine(&session, repo, entry);
 	place = ews_session_place(&session);
 	if (rc == 0)
-		rc = ews_remains_keep(&kept, NULL, &session, opts->dry_run);
+		rc = ews_remains_keep(&kept, NULL, NULL, &session, opts->dry_run);
 	if (rc == EWS_EDENIED) {
 		opts->stays(opts->payload, entry->id, ews_error_message());
 		ews_error_clear();

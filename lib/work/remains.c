@@ -73,12 +73,12 @@ static int read_base(struct ews_snapshot *base, struct ews_content *content, str
 }
 
 /* With what was committed there, so that the files that undo brings back are those that HEAD has beside them. */
-static int add_work(struct ews_content *content, struct ews_batch *batch, const struct ews_session *session,
-		    const struct ews_oid *first)
+static int add_work(struct ews_content *content, struct ews_strv *unfiltered, struct ews_batch *batch,
+		    const struct ews_session *session, const struct ews_oid *first)
 {
 	EWS_CLEANUP(entries) struct ews_entries files = EWS_ENTRIES_INIT;
 	struct ews_entries base = content->scan.entries;
-	int rc = ews_remains_files(&files, batch, session, &content->scan, first);
+	int rc = ews_remains_files(&files, unfiltered, batch, session, &content->scan, first);
 
 	if (rc <= 0)
 		return rc;
@@ -89,7 +89,8 @@ static int add_work(struct ews_content *content, struct ews_batch *batch, const 
 	return 0;
 }
 
-int ews_remains_keep(char **kept, struct ews_strv *closed, struct ews_session *session, bool dry_run)
+int ews_remains_keep(char **kept, struct ews_strv *closed, struct ews_strv *unfiltered, struct ews_session *session,
+		     bool dry_run)
 {
 	struct ews_repo *repo = session->repo;
 	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
@@ -121,7 +122,7 @@ int ews_remains_keep(char **kept, struct ews_strv *closed, struct ews_session *s
 	rc = has_commits(closed, session, &base.head);
 	if (rc < 0 || (!rc && !differs(&was, &content.git, ews_odb_algo(repo->odb))))
 		return rc;
-	rc = dry_run || !base.id ? 0 : add_work(&content, batch, session, &base.head);
+	rc = dry_run || !base.id ? 0 : add_work(&content, unfiltered, batch, session, &base.head);
 	if (rc == 0 && !dry_run)
 		rc = ews_snapshot_keep(&snapshot, repo, batch, &content, &opts);
 	if (rc < 0)

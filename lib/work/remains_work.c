@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path_line.h"
 #include "store/commit.h"
 #include "store/convert.h"
 #include "store/tree.h"
@@ -148,16 +149,19 @@ static int take_converted(void *payload, struct ews_entry *entry, const void *da
 	return ews_batch_add(&entry->oid, payload, EWS_OBJECT_BLOB, data, len);
 }
 
-/* The files of a commit, as they were in the workspace. */
-static int list_files(struct ews_entries *out, struct ews_batch *batch, const struct ews_session *session,
-		      const struct ews_oid *commit)
+/* The files of a commit, as they were in the workspace, but for those with a filter, which go to `filtered`. */
+static int list_files(struct ews_entries *out, struct ews_strv *filtered, struct ews_batch *batch,
+		      const struct ews_session *session, const struct ews_oid *commit)
 {
 	struct ews_repo *repo = session->repo;
 	struct ews_oid tree;
 	/* The rules were those of files there; the project's are what is nearest. */
-	const struct ews_convert convert = {
-		.repo = repo, .work_tree = repo->project, .all = out, .take = take_converted, .payload = batch
-	};
+	const struct ews_convert convert = { .repo = repo,
+					     .work_tree = repo->project,
+					     .all = out,
+					     .take = take_converted,
+					     .payload = batch,
+					     .filtered = filtered };
 	int rc = list_commit(out, &tree, repo->odb, commit);
 
 	return rc < 0 || repo->is_bare ? rc : ews_convert(&convert, out);
@@ -180,21 +184,40 @@ static int measure(struct ews_entries *list, const struct ews_entries *ours, str
 	return rc;
 }
 
-static int merge_files(struct ews_entries *out, struct ews_batch *batch, const struct ews_session *session,
-		       const struct ews_scan *base, const struct ews_oid *first, const struct ews_oid *head)
+/* Of what was committed, and is not as the base has it, those of `filtered`, "<path>\t<filter>" each, are as git stores them. */
+static void name_unfiltered(struct ews_strv *out, const struct ews_strv *filtered, const struct ews_entries *files,
+			    const struct ews_entries *ours)
+{
+	for (size_t i = 0; i < filtered->n && out; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		const char *filter = ews_path_line_split(&path, filtered->items[i]);
+		const struct ews_entry *entry = ews_entries_find(files, path.ptr);
+		const struct ews_entry *mine = ews_entries_find(ours, path.ptr);
+
+		if (entry && !(mine && ews_oid_equal(&mine->oid, &entry->oid)))
+			ews_path_line_add(out, path.ptr, filter);
+	}
+}
+
+static int merge_files(struct ews_entries *out, struct ews_strv *unfiltered, struct ews_batch *batch,
+		       const struct ews_session *session, const struct ews_scan *base, const struct ews_oid *first,
+		       const struct ews_oid *head)
 {
 	EWS_CLEANUP(entries) struct ews_entries from = EWS_ENTRIES_INIT;
 	EWS_CLEANUP(entries) struct ews_entries to = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(strv) struct ews_strv filtered = EWS_STRV_INIT;
 	const struct ews_entries *ours = &base->entries;
-	int rc = list_files(&from, batch, session, first);
+	int rc = list_files(&from, NULL, batch, session, first);
 
 	if (rc == 0)
-		rc = list_files(&to, batch, session, head);
+		rc = list_files(&to, &filtered, batch, session, head);
 	if (rc == 0) {
 		ews_merge_take_modes(&from, ours);
 		ews_merge_take_modes(&to, ours);
 		rc = merge(out, batch, session->repo->odb, ours, &base->skips, &from, &to);
 	}
+	if (rc == 0)
+		name_unfiltered(unfiltered, &filtered, out, ours);
 	if (rc == 0)
 		rc = ews_batch_commit(batch);
 	if (rc == 0)
@@ -202,8 +225,8 @@ static int merge_files(struct ews_entries *out, struct ews_batch *batch, const s
 	return rc == 0 ? measure(out, ours, session->repo->odb) : rc;
 }
 
-int ews_remains_files(struct ews_entries *out, struct ews_batch *batch, const struct ews_session *session,
-		      const struct ews_scan *base, const struct ews_oid *first)
+int ews_remains_files(struct ews_entries *out, struct ews_strv *unfiltered, struct ews_batch *batch,
+		      const struct ews_session *session, const struct ews_scan *base, const struct ews_oid *first)
 {
 	struct ews_oid head;
 	/* A session ends without git as well, which is not found then. */
@@ -211,7 +234,7 @@ int ews_remains_files(struct ews_entries *out, struct ews_batch *batch, const st
 
 	if (rc != HAS_WORK)
 		return rc < 0 ? rc : 0;
-	rc = or_lost(merge_files(out, batch, session, base, first, &head));
+	rc = or_lost(merge_files(out, unfiltered, batch, session, base, first, &head));
 	return rc < 0 ? rc : !rc;
 }
 

@@ -19,9 +19,10 @@ int ews_remains_tree(struct ews_oid *out, const struct ews_session *session, con
 
 /*
  * The same done to the files of `base`, the session's, which began at the commit `first` (none: at nothing), as they were there: what undo
- * brings back has the work. Returns 1, or 0 and nothing where there is none to be had. New contents go into `batch`, which is committed.
+ * brings back has the work. Returns 1, or 0 and nothing where there is none to be had. New contents go into `batch`, which is committed. No
+ * filter program is run: what has one goes to `unfiltered` (or NULL), "<path>\t<filter>", and is as git stores it.
  */
-int ews_remains_files(struct ews_entries *out, struct ews_batch *batch, const struct ews_session *session,
-		      const struct ews_scan *base, const struct ews_oid *first);
+int ews_remains_files(struct ews_entries *out, struct ews_strv *unfiltered, struct ews_batch *batch,
+		      const struct ews_session *session, const struct ews_scan *base, const struct ews_oid *first);
 
 #endif
