@@ -249,7 +249,7 @@ static void warn_of_anew(const struct ews_cmd_ctx *ctx)
 /* All sessions would seem gone. */
 static void warn_of_closed(const struct ews_cmd_ctx *ctx, const char *home)
 {
-	EWS_CLEANUP(free) char *closed = ews_config_home_doubt(home, ctx->home);
+	const char *closed = ews_config_home_doubt(home, ctx->home);
 
 	if (closed)
 		ews_cmd_warn(ctx,

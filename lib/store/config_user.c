@@ -129,7 +129,7 @@ int ews_config_find_home(char **out, const char *option)
 	return 0;
 }
 
-char *ews_config_home_doubt(const char *home, const char *option)
+const char *ews_config_home_doubt(const char *home, const char *option)
 {
 	const char *env = getenv("SUPERQODE_HOME"), *user = getenv("HOME");
 	EWS_CLEANUP(free) char *usual = ews_path_join(user ? user : "/", ".superqode");

@@ -37,8 +37,8 @@ int ews_config_find_home(char **out, const char *option);
 
 /*
  * Which config, that we may not see, may name another home than `home`, which ews_config_find_home() gave for `option`? Only where that
- * is the usual one, and nobody said so. NULL: none. The caller frees it.
+ * is the usual one, and nobody said so. NULL: none. Borrowed.
  */
-char *ews_config_home_doubt(const char *home, const char *option);
+const char *ews_config_home_doubt(const char *home, const char *option);
 
 #endif

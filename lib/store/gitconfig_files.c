@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,6 +56,24 @@ static int see(const char *key, const char *value, void *payload)
 	return 0;
 }
 
+static _Atomic(char *) closed; /* the first of the user's that is there, and that we may not see */
+
+static void note_closed(const char *path)
+{
+	char *noted = NULL, *name;
+
+	if (access(path, F_OK) < 0)
+		return;
+	name = ews_strdup(path);
+	if (!atomic_compare_exchange_strong(&closed, &noted, name))
+		free(name);
+}
+
+const char *ews_gitconfig_closed_path(void)
+{
+	return atomic_load(&closed);
+}
+
 /* A file that isn't there says nothing, as for git; nor does one of the user's or the system's that we may not see. */
 static void read_one(struct walk *walk, const char *path, enum ews_gitconfig_scope scope)
 {
@@ -67,6 +86,8 @@ static void read_one(struct walk *walk, const char *path, enum ews_gitconfig_sco
 	if (fd < 0) {
 		walk->is_beyond = !ews_errno_is_absent(errno) &&
 				  (errno != EACCES || scope == EWS_GITCONFIG_REPOSITORY);
+		if (errno == EACCES && scope == EWS_GITCONFIG_USER)
+			note_closed(path);
 		return;
 	}
 	walk->at.file = path;
@@ -149,25 +170,6 @@ static void read_users(struct walk *walk)
 		read_one(walk, other, EWS_GITCONFIG_USER);
 	if (home)
 		read_in(walk, home, ".gitconfig", EWS_GITCONFIG_USER);
-}
-
-static bool is_closed(const char *path)
-{
-	EWS_CLEANUP(fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	return fd < 0 && errno == EACCES && access(path, F_OK) == 0;
-}
-
-char *ews_gitconfig_closed_path(void)
-{
-	struct ews_gitconfig_places places = ews_gitconfig_find_places();
-	EWS_CLEANUP(free) char *other = places.global ? NULL : ews_gitconfig_user_path("config");
-	EWS_CLEANUP(free)
-	char *own = places.global ? ews_strdup(places.global) : ews_gitconfig_expand("~/.gitconfig");
-
-	if (own && is_closed(own))
-		return ews_steal(&own);
-	return other && is_closed(other) ? ews_steal(&other) : NULL;
 }
 
 int ews_gitconfig_walk(const char *git_dir, const char *common_dir, ews_gitconfig_entry_fn fn, void *payload)

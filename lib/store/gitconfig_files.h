@@ -32,8 +32,11 @@ struct ews_gitconfig_places ews_gitconfig_find_places(void);
  * NULL: neither that nor HOME is set. The caller frees it.
  */
 char *ews_gitconfig_user_path(const char *name);
-/* A config of the user's that is there, and that we may not see: git passes it over in silence. NULL: none. The caller frees it. */
-char *ews_gitconfig_closed_path(void);
+/*
+ * A config of the user's that is there, and that we may not see: git passes it over in silence. Borrowed; NULL: no walk so far has met
+ * one.
+ */
+const char *ews_gitconfig_closed_path(void);
 /* A path of a setting, whose "~/" is HOME; NULL when that is not set. The caller frees it. */
 char *ews_gitconfig_expand(const char *path);
 
