@@ -8,8 +8,6 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "base/path_line.h"
-#include "base/str.h"
 #include "cmd/cmd.h"
 #include "cmd/cmd_diff.h"
 #include "cmd/progress.h"
@@ -144,22 +142,19 @@ static int choose_mode(struct ews_start_settings *set, const char *mode)
 }
 
 /* What is done, or can be said of the others, is said all the same. */
-static void show_damaged(const struct ews_cmd_ctx *ctx, cJSON *object, const struct ews_strv *damaged)
+static void show_damaged(const struct ews_cmd_ctx *ctx, cJSON *object, const struct ews_round_problems *damaged)
 {
-	EWS_CLEANUP(strv) struct ews_strv lost = EWS_STRV_INIT;
-	EWS_CLEANUP(strv) struct ews_strv unread = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv all = EWS_STRV_INIT;
 
-	for (size_t i = 0; i < damaged->n; i++) {
-		const char *line = damaged->items[i];
-
-		ews_strv_add(ews_str_begins(ews_path_line_words(line), EWS_ROUND_UNREAD) ? &unread : &lost, line);
-	}
-	ews_render_reasons(object, "damaged", "message", damaged);
-	ews_render_reasons_talk(ctx, "damaged", &lost);
-	ews_render_reasons_talk(ctx, "not shown", &unread);
+	ews_strv_add_array(&all, damaged->lost.items);
+	ews_strv_add_array(&all, damaged->unread.items);
+	ews_strv_sort(&all);
+	ews_render_reasons(object, "damaged", "message", &all);
+	ews_render_reasons_talk(ctx, "damaged", &damaged->lost);
+	ews_render_reasons_talk(ctx, "not shown", &damaged->unread);
 }
 
-static void fill_end(cJSON *object, struct ews_strv *damaged, struct ews_cmd_ctx *ctx,
+static void fill_end(cJSON *object, struct ews_round_problems *damaged, struct ews_cmd_ctx *ctx,
 		     const struct ews_round_end_result *result, bool with_agents)
 {
 	cJSON *changes;
@@ -173,7 +168,7 @@ static void fill_end(cJSON *object, struct ews_strv *damaged, struct ews_cmd_ctx
 }
 
 /* Those whose record can't be read are named as the others are. */
-static void add_unread(struct ews_strv *damaged, const struct ews_rounds *rounds)
+static void add_unread(struct ews_round_problems *damaged, const struct ews_rounds *rounds)
 {
 	for (size_t i = 0; i < rounds->n_unread; i++) {
 		(void)ews_error_repeat(&rounds->unread[i].why);
@@ -187,7 +182,7 @@ static void show_start(struct ews_cmd_ctx *ctx, const struct ews_round_start_res
 	const struct ews_state *state = &result->started.session.state;
 	EWS_CLEANUP(free) char *removed = result->removed ? ews_strfmt("ews/%s", result->removed) : NULL;
 	EWS_CLEANUP(free) char *undo = ews_undo_words(ctx->repo, NULL);
-	EWS_CLEANUP(strv) struct ews_strv damaged = EWS_STRV_INIT;
+	EWS_CLEANUP(round_problems) struct ews_round_problems damaged = EWS_ROUND_PROBLEMS_INIT;
 
 	if (!ctx->json) {
 		ews_cmd_add_place(ctx, state->workspace);
@@ -273,7 +268,7 @@ struct ending {
 	bool all, dry_run, with_agents;
 	struct ews_round_end_opts opts;
 	cJSON *rounds; /* with --json */
-	struct ews_strv damaged; /* rounds whose changes can't be had */
+	struct ews_round_problems damaged; /* rounds whose changes can't be had */
 };
 
 static void show_end(struct ews_cmd_ctx *ctx, struct ending *set, const struct ews_round_end_result *result)
@@ -429,7 +424,7 @@ static int end(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc == 0 && ctx->json)
 		ews_cmd_json_show(ctx, object);
 	release_who(&set.who);
-	ews_strv_release(&set.damaged);
+	ews_round_problems_release(&set.damaged);
 	return rc;
 }
 
@@ -438,7 +433,8 @@ static int end(struct ews_cmd_ctx *ctx, int argc, char **argv)
 struct view {
 	struct who who;
 	struct ews_rounds rounds;
-	struct ews_strv archives, damaged;
+	struct ews_strv archives;
+	struct ews_round_problems damaged;
 	struct ews_render_team team;
 };
 
@@ -447,7 +443,7 @@ static void release_view(struct view *view)
 	release_who(&view->who);
 	ews_rounds_release(&view->rounds);
 	ews_strv_release(&view->archives);
-	ews_strv_release(&view->damaged);
+	ews_round_problems_release(&view->damaged);
 	free(view->team.peers);
 }
 
@@ -560,12 +556,13 @@ static int find_scratch(char **out, struct ews_repo *repo, const struct ews_roun
 }
 
 /* Why the agent has none, where that is an error. */
-static void show_no_scratch(const struct ews_cmd_ctx *ctx, struct ews_strv *damaged, const struct ews_round *own)
+static void show_no_scratch(const struct ews_cmd_ctx *ctx, struct ews_round_problems *damaged,
+			    const struct ews_round *own)
 {
 	EWS_CLEANUP(free) char *name = ews_strfmt("ews/%s", own->id);
 
 	if (ctx->json) {
-		ews_render_add_problem(damaged, name);
+		ews_render_add_problem(&damaged->lost, name);
 		return;
 	}
 	ews_cmd_warn(ctx, "%s", ews_error_message());
@@ -630,7 +627,7 @@ static int list(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	EWS_CLEANUP(rounds) struct ews_rounds rounds = EWS_ROUNDS_INIT;
 	EWS_CLEANUP(who) struct who who = { .team = NULL };
-	EWS_CLEANUP(strv) struct ews_strv damaged = EWS_STRV_INIT;
+	EWS_CLEANUP(round_problems) struct ews_round_problems damaged = EWS_ROUND_PROBLEMS_INIT;
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("round_list");
 	cJSON *array = cJSON_AddArrayToObject(object, "rounds");
 	bool with_agents;
@@ -681,7 +678,7 @@ static int show(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(who) struct who who = { .team = NULL };
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("round");
 	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
-	EWS_CLEANUP(strv) struct ews_strv damaged = EWS_STRV_INIT;
+	EWS_CLEANUP(round_problems) struct ews_round_problems damaged = EWS_ROUND_PROBLEMS_INIT;
 	const struct ews_round *round;
 	char hex[EWS_OID_HEX_MAX];
 	int rc;

@@ -16,23 +16,30 @@
 
 #define FILES_SHOWN 3
 
-void ews_render_round_problem(struct ews_buf *out, struct ews_strv *damaged, const char *id)
+void ews_round_problems_release(struct ews_round_problems *problems)
+{
+	ews_strv_release(&problems->lost);
+	ews_strv_release(&problems->unread);
+}
+
+void ews_render_round_problem(struct ews_buf *out, struct ews_round_problems *damaged, const char *id)
 {
 	EWS_CLEANUP(free) char *name = ews_strfmt("ews/%s", id);
 	bool is_passing = ews_errno_is_passing(ews_error_errno());
+	struct ews_strv *lines = is_passing ? &damaged->unread : &damaged->lost;
 
 	if (is_passing)
-		(void)ews_error_wrap(EWS_ROUND_UNREAD);
+		(void)ews_error_wrap("can't be read just now");
 	if (out) {
 		ews_buf_adds(out, is_passing ? "" : "damaged: ");
 		ews_render_words(out, ews_error_message());
 	}
-	ews_render_add_problem(damaged, name);
+	ews_render_add_problem(lines, name);
 	/* Whoever asks for text and JSON hears it twice. */
-	ews_strv_unique(damaged);
+	ews_strv_unique(lines);
 }
 
-void ews_render_round_summary(struct ews_buf *out, struct ews_strv *damaged, struct ews_repo *repo,
+void ews_render_round_summary(struct ews_buf *out, struct ews_round_problems *damaged, struct ews_repo *repo,
 			      const struct ews_round *round)
 {
 	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
@@ -57,8 +64,8 @@ const char *ews_render_round_state(const struct ews_round *round)
 	return ews_oid_is_none(&round->tip) ? "gone" : "ended";
 }
 
-void ews_render_round(cJSON *object, struct ews_strv *damaged, struct ews_repo *repo, const struct ews_round *round,
-		      bool with_agent)
+void ews_render_round(cJSON *object, struct ews_round_problems *damaged, struct ews_repo *repo,
+		      const struct ews_round *round, bool with_agent)
 {
 	EWS_CLEANUP(free) char *name = ews_strfmt("ews/%s", round->id);
 	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;

@@ -9,17 +9,24 @@
 #include "cmd/cmd.h"
 #include "work/round.h"
 
-/* What the reason begins with where a round's figures may be had later: it is not damaged. */
-#define EWS_ROUND_UNREAD "can't be read just now"
+/* Rounds of which something can't be had, "<round>\t<why>" each: what is lost, and what may be had later, which is not damaged. */
+struct ews_round_problems {
+	struct ews_strv lost, unread;
+};
+
+#define EWS_ROUND_PROBLEMS_INIT { EWS_STRV_INIT, EWS_STRV_INIT }
+
+void ews_round_problems_release(struct ews_round_problems *problems);
+EWS_CLEANUP_DEFINE(round_problems, struct ews_round_problems, ews_round_problems_release)
 
 /*
  * The error that is set says why something of the round `id` can't be had: it goes to `out` (NULL: nowhere), as "damaged: " and why, or
- * that it can't be read just now, and as "<round>\t<why>" to `damaged`.
+ * that it can't be read just now, and to `damaged`.
  */
-void ews_render_round_problem(struct ews_buf *out, struct ews_strv *damaged, const char *id);
+void ews_render_round_problem(struct ews_buf *out, struct ews_round_problems *damaged, const char *id);
 
 /* "2 file(s) (+5/-1): a.c, b.c"; where that can't be had the problem, as above: what one has lost keeps nobody from the others' work. */
-void ews_render_round_summary(struct ews_buf *out, struct ews_strv *damaged, struct ews_repo *repo,
+void ews_render_round_summary(struct ews_buf *out, struct ews_round_problems *damaged, struct ews_repo *repo,
 			      const struct ews_round *round);
 
 /* "open", "ended", or "gone", when its ref has. */
@@ -29,8 +36,8 @@ const char *ews_render_round_state(const struct ews_round *round);
  * Fill `object`: round, state, label, base, commit, branch, totals, files; `with_agent`: and whose it is, which
  * others need not know. Where the changes can't be had they are null, and `damaged` says why. They have no not_in_patch[].
  */
-void ews_render_round(cJSON *object, struct ews_strv *damaged, struct ews_repo *repo, const struct ews_round *round,
-		      bool with_agent);
+void ews_render_round(cJSON *object, struct ews_round_problems *damaged, struct ews_repo *repo,
+		      const struct ews_round *round, bool with_agent);
 
 /* What an agent sees of the team. */
 struct ews_render_team {
@@ -38,7 +45,7 @@ struct ews_render_team {
 	const struct ews_round **peers;
 	size_t n;
 	const struct ews_strv *archives; /* of scratch */
-	struct ews_strv *damaged; /* gets those whose changes can't be had */
+	struct ews_round_problems *damaged; /* gets those whose changes can't be had */
 	bool is_private; /* where the agent works git doesn't know the rounds' refs */
 };
 
