@@ -14,6 +14,15 @@
 
 #include "names.h"
 
+void shot_release(struct shot *shot)
+{
+	list_release(&shot->files);
+	gitstate_release(&shot->git);
+	free(shot->name);
+	record_release(&shot->record);
+	*shot = (struct shot)SHOT_INIT;
+}
+
 static void wrong(struct text *report, const char *what, const char *path, const struct item *want,
 		  const struct item *before, const struct item *after)
 {

@@ -21,6 +21,8 @@ struct shot {
 
 #define SHOT_INIT { LIST_INIT, GITSTATE_INIT, false, false, false, NULL, RECORD_INIT }
 
+void shot_release(struct shot *shot);
+
 /* Is it part of the state as it is recorded? Of what came along a base knows no more than that it is there. */
 bool shot_holds(const struct shot *shot, const char *path);
 /* Is something that came along at the start not what it was, or is there more? Then what a verb rewrites is new, for make. */

@@ -20,29 +20,18 @@
  */
 #include <errno.h>
 #include <getopt.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
-#include "check.h"
-#include "mutate.h"
+#include "world.h"
 
 #define ROUNDS_A_WORLD 24
-#define SHOTS_MAX 4
 
 /* What a new method needs is a line here; and there are those that a plain directory can have. */
-static const struct method {
-	const char *name;
-	const char *given; /* to start */
-	bool is_project; /* the project itself is the workspace */
-	bool has_config; /* of its own: filters are not carried, so that git status may say another thing */
-	bool is_plain; /* the project is no git repository: there is no git directory, but a store in home */
-	bool with_ignored; /* what is ignored comes along into the workspace */
-} methods[] = {
+static const struct method methods[] = {
 	{ .name = "worktree", .given = "worktree" },
 	{ .name = "snapshot", .given = "snapshot", .has_config = true },
 	{ .name = "in-place", .given = "in-place", .is_project = true },
@@ -50,121 +39,6 @@ static const struct method {
 	{ .name = "plain-in-place", .given = "in-place", .is_plain = true, .is_project = true },
 	{ .name = "worktree-ignored", .given = "worktree", .with_ignored = true },
 };
-
-struct settings {
-	uint64_t seed;
-	unsigned rounds;
-	const struct method *method;
-	long only_world; /* -1: all */
-	unsigned jobs;
-	bool keep, verbose, go_on;
-	char *tmp;
-	char *git_ews;
-};
-
-struct world {
-	const struct settings *set;
-	struct rng rng;
-	unsigned number, round, session;
-	char *dir, *project, *git_dir, *outside, *index_copy;
-	char *store; /* where refs and objects are; of a plain directory NULL until a verb has made it */
-	char *ws, *admin; /* of the session; NULL: none */
-	struct place project_place, ws_place;
-	struct scratch scratch;
-	struct text log; /* what was done */
-	struct text report; /* what is wrong */
-	struct shot shots[SHOTS_MAX]; /* [0] is the base, the others have been overtaken by newer ones */
-	unsigned n_shots;
-	struct list project_files, project_git, outside_files;
-};
-
-static void shot_release(struct shot *shot)
-{
-	list_release(&shot->files);
-	gitstate_release(&shot->git);
-	free(shot->name);
-	record_release(&shot->record);
-	*shot = (struct shot)SHOT_INIT;
-}
-
-static void log_output(struct world *world, const struct child *child)
-{
-	if (child->status)
-		text_addf(&world->log, "    status %d\n", child->status);
-	if (child->err.len)
-		text_addf(&world->log, "    %s", child->err.ptr);
-}
-
-/* git-ews in `dir`; the status is the caller's to judge. */
-static int run_ews(struct world *world, struct child *child, const char *dir, const char *const *argv)
-{
-	const char *all[24] = { world->set->git_ews };
-	size_t n = 1;
-
-	text_addf(&world->log, "$ git ews");
-	for (; *argv; argv++) {
-		text_addf(&world->log, " ");
-		text_add_name(&world->log, *argv);
-		all[n++] = *argv;
-	}
-	text_addf(&world->log, "\n");
-	run_child(child, dir, NULL, all);
-	log_output(world, child);
-	return child->status;
-}
-
-#define EWS(world, child, dir, ...) run_ews(world, child, dir, (const char *const[]){ __VA_ARGS__, NULL })
-
-/* As EWS, and any status but 0 is a fault. */
-static bool ews_works(struct world *world, struct child *child, const char *dir, const char *const *argv)
-{
-	if (run_ews(world, child, dir, argv) == 0)
-		return true;
-	text_addf(&world->report, "git ews %s: status %d\n%s%s", argv[0], child->status, child->out.ptr,
-		  child->err.ptr);
-	return false;
-}
-
-#define EWS_WORKS(world, child, dir, ...) ews_works(world, child, dir, (const char *const[]){ __VA_ARGS__, NULL })
-
-static void cut_newline(char *text)
-{
-	text[strcspn(text, "\n")] = '\0';
-}
-
-/* What of a git directory verbs may change is not listed: objects, our refs and entries. */
-static bool is_ours(const char *path)
-{
-	static const char *const ours[] = { "objects",       "worktrees",   "ews", "refs/ews",
-					    "logs/refs/ews", "packed-refs", NULL };
-
-	for (const char *const *at = ours; *at; at++)
-		if (path_is_in(path, *at))
-			return true;
-	return false;
-}
-
-static void take_git_dir(struct list *out, const char *dir)
-{
-	size_t kept = 0;
-
-	list_take(out, dir, LIST_GIT | LIST_NO_OBJECTS);
-	for (size_t i = 0; i < out->n; i++) {
-		struct item *item = &out->items[i];
-
-		if (!is_ours(item->path)) {
-			/* git status freshens the times of these */
-			if (!strncmp(item->path, "sharedindex.", 12))
-				item->mtime = (struct timespec){ 0, 0 };
-			out->items[kept++] = *item;
-			continue;
-		}
-		free(item->path);
-		free(item->data);
-		free(item->attrs);
-	}
-	out->n = kept;
-}
 
 /* Look at all that no verb may change: kept, when `report` is NULL; else compared with what was kept. */
 static void watch_project(struct world *world, struct text *report)
@@ -272,33 +146,6 @@ static void check_ignored(struct world *world, const struct shot *shot)
 	}
 	text_release(&paths);
 	child_release(&child);
-}
-
-static char *snapshot_ref(const char *id)
-{
-	char *ref;
-
-	if (asprintf(&ref, "refs/ews/snapshots/%s", id) < 0)
-		die("no memory");
-	return ref;
-}
-
-/* A plain directory's store is the only one in home. */
-static const char *find_store(struct world *world)
-{
-	glob_t found;
-	char *pattern;
-
-	if (world->store)
-		return world->store;
-	pattern = join(world->dir, "home/.superqode/store/project-*.git");
-	if (glob(pattern, 0, NULL, &found) != 0 || found.gl_pathc != 1)
-		die("no store, or several, '%s'", pattern);
-	world->store = copy_of(found.gl_pathv[0]);
-	world->scratch.objects = join(world->store, "objects");
-	globfree(&found);
-	free(pattern);
-	return world->store;
 }
 
 static bool create(struct world *world, struct child *child, const char *dir, bool with_ignored)
@@ -867,133 +714,6 @@ static void end_session(struct world *world)
 	child_release(&child);
 }
 
-static bool has_attrs(const char *dir)
-{
-	return setxattr(dir, "user.fuzz", "", 0, 0) == 0 && removexattr(dir, "user.fuzz") == 0;
-}
-
-static void write_text(const char *dir, const char *name, const char *text)
-{
-	char *path = join(dir, name);
-	FILE *out = fopen(path, "w");
-
-	if (!out || fputs(text, out) < 0 || fclose(out) != 0)
-		die("cannot write '%s': %s", path, strerror(errno));
-	free(path);
-}
-
-static void make_dir(const char *path)
-{
-	if (mkdir(path, 0755) < 0)
-		die("cannot make '%s': %s", path, strerror(errno));
-}
-
-/* A project with two branches that do not merge by themselves, and much that is not committed. */
-static void make_project(struct world *world)
-{
-	const char *dir = world->project;
-	struct place place_alone = world->project_place;
-	struct child child = CHILD_INIT;
-	char *info;
-
-	make_dir(dir);
-	if (world->set->method->is_plain) {
-		mutate_fill(&world->rng, &world->project_place, &world->log);
-		return;
-	}
-	MUST(dir, "git", "init", "-q", "--template=", "-b", "main");
-	MUST(dir, "git", "config", "filter.up.clean", "tr a-z A-Z");
-	info = join(dir, ".git/info");
-	make_dir(info);
-	write_text(info, "exclude", "*.excluded\n");
-	free(info);
-	mutate_fill(&world->rng, &world->project_place, &world->log);
-	/* names that git refuses stay untracked */
-	RUN(&child, dir, NULL, "git", "add", "-A", "--ignore-errors", "--", ".");
-	child_release(&child);
-	MUST(dir, "git", "commit", "-q", "--no-verify", "--allow-empty", "-m", "one");
-	MUST(dir, "git", "branch", "other");
-	place_alone.has_git = false;
-	mutate(&world->rng, &place_alone, 12, &world->log);
-	write_text(dir, "Makefile.in", "one\nours\nthree\n");
-	MUST(dir, "git", "add", "-f", "Makefile.in");
-	MUST(dir, "git", "commit", "-q", "--no-verify", "-m", "two");
-	MUST(dir, "git", "checkout", "-q", "-f", "other");
-	write_text(dir, "Makefile.in", "one\ntheirs\nthree\n");
-	MUST(dir, "git", "add", "-f", "Makefile.in");
-	MUST(dir, "git", "commit", "-q", "--no-verify", "-m", "three");
-	MUST(dir, "git", "checkout", "-q", "-f", "main");
-}
-
-static void set_up(struct world *world)
-{
-	char *home, *info;
-
-	if (asprintf(&world->dir, "%s/w%u", world->set->tmp, world->number) < 0)
-		die("no memory");
-	make_dir(world->dir);
-	home = join(world->dir, "home");
-	make_dir(home);
-	write_text(home, ".gitconfig",
-		   "[user]\n\tname = A U Thor\n\temail = author@example.com\n[gc]\n\tauto = 0\n[advice]\n"
-		   "\tdetachedHead = false\n[core]\n\tfsync = none\n");
-	if (setenv("HOME", home, 1) < 0)
-		die("no memory");
-	free(home);
-	world->project = join(world->dir, "project");
-	world->git_dir = join(world->project, ".git");
-	if (!world->set->method->is_plain) {
-		world->store = copy_of(world->git_dir);
-		world->scratch.objects = join(world->store, "objects");
-	}
-	world->index_copy = join(world->dir, "index");
-	world->outside = join(world->dir, "outside");
-	make_dir(world->outside);
-	write_text(world->outside, "a", "nobody writes here\n");
-	world->scratch.git_dir = join(world->dir, "scratch.git");
-	world->scratch.work_tree = join(world->dir, "scratch");
-	MUST(world->dir, "git", "init", "-q", "--bare", "--template=", world->scratch.git_dir);
-	MUST(world->dir, "git", "init", "-q", "--template=", world->scratch.work_tree);
-	/* files are the bytes of their blobs, whatever attributes the trees bring */
-	info = join(world->scratch.work_tree, ".git/info");
-	make_dir(info);
-	write_text(info, "attributes", "* -text !eol -ident !filter !working-tree-encoding\n");
-	free(info);
-	world->project_place = (struct place){ .dir = world->project,
-					       .outside = world->outside,
-					       .moves_branches = true,
-					       .has_git = !world->set->method->is_plain,
-					       .has_attrs = has_attrs(world->dir),
-					       .has_future = rng_chance(&world->rng, 50) };
-	make_project(world);
-}
-
-static void tear_down(struct world *world)
-{
-	struct child child = CHILD_INIT;
-
-	forget_session(world);
-	if (!world->report.len && !world->set->keep) {
-		RUN(&child, "/", NULL, "chmod", "-R", "u+rwX", world->dir);
-		RUN(&child, "/", NULL, "rm", "-rf", world->dir);
-	}
-	child_release(&child);
-	list_release(&world->project_files);
-	list_release(&world->project_git);
-	list_release(&world->outside_files);
-	free(world->scratch.git_dir);
-	free(world->scratch.work_tree);
-	free(world->scratch.objects);
-	free(world->dir);
-	free(world->project);
-	free(world->git_dir);
-	free(world->store);
-	free(world->outside);
-	free(world->index_copy);
-	text_release(&world->log);
-	text_release(&world->report);
-}
-
 static void tell_failure(const struct world *world)
 {
 	const struct settings *set = world->set;
@@ -1012,6 +732,29 @@ static void tell_failure(const struct world *world)
 	free(story);
 }
 
+/* Sessions one after the other, of a few rounds each. */
+static void play_sessions(struct world *world, unsigned rounds)
+{
+	while (world->round < rounds && !world->report.len) {
+		unsigned left = 1 + rng_below(&world->rng, 8);
+
+		world->session++;
+		text_addf(&world->log, "session s%u\n", world->session);
+		mutate(&world->rng, &world->project_place, rng_below(&world->rng, 15), &world->log);
+		if (!world->set->method->is_project && rng_chance(&world->rng, 50))
+			play_project(world);
+		if (world->report.len || !start_session(world))
+			break;
+		while (left-- > 0 && world->round < rounds && !world->report.len) {
+			play_round(world);
+			world->round++;
+		}
+		if (!world->report.len)
+			end_session(world);
+	}
+	forget_session(world);
+}
+
 /* One world with `rounds` rounds. Returns whether all was well. */
 static bool play_world(const struct settings *set, unsigned number, unsigned rounds)
 {
@@ -1019,31 +762,15 @@ static bool play_world(const struct settings *set, unsigned number, unsigned rou
 	bool is_well;
 
 	(void)rng_next(&world.rng);
-	set_up(&world);
-	while (world.round < rounds && !world.report.len) {
-		unsigned left = 1 + rng_below(&world.rng, 8);
-
-		world.session++;
-		text_addf(&world.log, "session s%u\n", world.session);
-		mutate(&world.rng, &world.project_place, rng_below(&world.rng, 15), &world.log);
-		if (!set->method->is_project && rng_chance(&world.rng, 50))
-			play_project(&world);
-		if (world.report.len || !start_session(&world))
-			break;
-		while (left-- > 0 && world.round < rounds && !world.report.len) {
-			play_round(&world);
-			world.round++;
-		}
-		if (!world.report.len)
-			end_session(&world);
-	}
+	world_set_up(&world);
+	play_sessions(&world, rounds);
 	is_well = !world.report.len;
 	if (is_well && set->verbose)
 		printf("%s", world.log.ptr);
 	if (!is_well)
 		tell_failure(&world);
 	fflush(stdout);
-	tear_down(&world);
+	world_tear_down(&world);
 	return is_well;
 }
 
