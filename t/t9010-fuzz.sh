@@ -4,7 +4,7 @@
 
 test_description='random trees, random changes: what a lister of its own saw is there again (P1-P5, P7, P8)
 
-FUZZ_ROUNDS (40, of some 12; under make torture 10,000) a method, FUZZ_METHODS (all that the driver lists), FUZZ_SEED (1; under
+FUZZ_ROUNDS (40, of some 12, of mixed sessions 120 steps; under make torture 10,000) a method, FUZZ_METHODS (all that the driver lists), FUZZ_SEED (1; under
 make torture another each time). A failure names seed and world: fuzz --seed <n> --world <n> runs that again.'
 
 . "$(dirname "$0")/test-lib.sh"
@@ -23,6 +23,8 @@ fi
 
 for method in $methods; do
 	case $method,$rounds in
+	mixed,40) n=${FUZZ_ROUNDS:-120} ;;
+	plain-mixed,40) n=${FUZZ_ROUNDS:-60} ;;
 	plain-*,40 | *-ignored,40) n=${FUZZ_ROUNDS:-12} ;;
 	*) n=${FUZZ_ROUNDS:-$rounds} ;;
 	esac
@@ -42,7 +44,11 @@ spoiled() {
 	#!/bin/sh
 	case "\$*" in
 	$1)
-		"$EWS_BIN/git-ews" "\$@" >"$PWD/spoiled/out" || exit
+		"$EWS_BIN/git-ews" "\$@" >"$PWD/spoiled/out" || {
+			code=\$?
+			cat "$PWD/spoiled/out"
+			exit \$code
+		}
 		$2
 		cat "$PWD/spoiled/out"
 		;;
@@ -51,9 +57,9 @@ spoiled() {
 	EOF
 }
 
-# noticed <pattern>: the driver fails with that in its report.
+# noticed <pattern> [<method> <rounds>]: the driver fails with that in its report.
 noticed() {
-	test_expect_code 1 env EWS_BIN="$PWD/spoiled" "$fuzz" --seed 2 --rounds 48 --method worktree >out &&
+	test_expect_code 1 env EWS_BIN="$PWD/spoiled" "$fuzz" --seed 2 --rounds ${3:-48} --method "${2:-worktree}" >out &&
 		test_grep "FAILED: --seed 2 --world" out && test_grep "$1" out
 }
 
@@ -88,6 +94,24 @@ test_expect_success 'a twin that is no twin is noticed' '
 test_expect_success 'a wrong patch, and a wrong count, are noticed' '
 	spoiled "diff?s*" "sed \"s/^+x/+y/\" \"$PWD/spoiled/out\" >\"$PWD/spoiled/o\"; mv \"$PWD/spoiled/o\" \"$PWD/spoiled/out\"" &&
 	noticed "^git apply" && spoiled "diff?--numstat*" "echo >>\"$PWD/spoiled/out\"" && noticed "^diff --numstat differs"
+'
+
+test_expect_success 'an undo that loses a mode is noticed' '
+	spoiled "undo?--json*" "s=\$(sed \"s/.*session_id[\\\":]*//; s/\\\".*//\" \"$PWD/spoiled/out\")
+		find ~/.superqode/working/project/qe/\$s -type f -exec chmod o-r {} +" &&
+	noticed "^undo of [a-z]*: mode:" mixed 240
+'
+
+test_expect_success 'an end that touches another session is noticed' '
+	spoiled "end*" "for ws in ~/.superqode/working/project/qe/*/; do echo x >\"\$ws/made\"; done" &&
+	noticed "^end, at [a-z0-9]*: is new: made" mixed 240
+'
+
+test_expect_success 'a redo that does nothing is noticed, and what an end does not keep' '
+	spoiled "undo?--json?--redo*" "\"$EWS_BIN/git-ews\" undo >/dev/null 2>&1" && noticed "^redo of " mixed 240 &&
+	spoiled "end*" "rm -rf ~/.superqode/working/project/trash/*
+		git for-each-ref --format=\"delete %(refname)\" refs/ews/trash | git update-ref --stdin" &&
+	noticed "^end: lost: " mixed 240
 '
 
 test_expect_success 'the same seed gives the same rounds' '

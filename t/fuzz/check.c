@@ -280,8 +280,7 @@ void check_names_back(struct text *report, const char *what, const struct shot *
 	}
 }
 
-/* Did the rules of what is ignored stay the same? */
-static bool same_rules(const struct list *a, const struct list *b)
+bool same_rules(const struct list *a, const struct list *b)
 {
 	const struct list *lists[] = { a, b };
 

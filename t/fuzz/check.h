@@ -30,6 +30,8 @@ bool lost_products(const struct shot *base, const struct shot *now);
 /* Did it leave out what stands where git may know a file? Then status can't be the same once that is gone. */
 bool lacks_kinds(const struct shot *shot);
 
+/* Did the rules of what is ignored stay the same? */
+bool same_rules(const struct list *a, const struct list *b);
 /* Did it leave out rules for git among `files`, since they are ignored themselves? Then status may be another one. */
 bool leaves_out_rules(const struct record *record, const struct list *files);
 

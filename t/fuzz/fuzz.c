@@ -10,6 +10,8 @@
  * change it again, compare what diff says, go back to the snapshot, the base or an older snapshot, and
  * perhaps undo that. After each verb everything is listed and compared, the project included.
  *
+ * The mixed methods play otherwise: several sessions live side by side, and a round is one step of a history (history.h).
+ *
  * The same seed gives the same rounds. A failure names its world: --world <n> runs that one again. With
  * --go-on each failure is a line, its story is beside what is kept, and the other worlds are played, too.
  * Nothing here is linked with lib/: lister, ids and comparisons are the driver's own.
@@ -26,9 +28,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "world.h"
+#include "history.h"
 
 #define ROUNDS_A_WORLD 24
+#define STEPS_A_WORLD 60
 
 /* What a new method needs is a line here; and there are those that a plain directory can have. */
 static const struct method methods[] = {
@@ -38,6 +41,8 @@ static const struct method methods[] = {
 	{ .name = "plain-snapshot", .given = "snapshot", .is_plain = true },
 	{ .name = "plain-in-place", .given = "in-place", .is_plain = true, .is_project = true },
 	{ .name = "worktree-ignored", .given = "worktree", .with_ignored = true },
+	{ .name = "mixed", .is_mixed = true },
+	{ .name = "plain-mixed", .is_plain = true, .is_mixed = true },
 };
 
 /* Look at all that no verb may change: kept, when `report` is NULL; else compared with what was kept. */
@@ -763,7 +768,10 @@ static bool play_world(const struct settings *set, unsigned number, unsigned rou
 
 	(void)rng_next(&world.rng);
 	world_set_up(&world);
-	play_sessions(&world, rounds);
+	if (set->method->is_mixed)
+		play_history(&world, rounds);
+	else
+		play_sessions(&world, rounds);
 	is_well = !world.report.len;
 	if (is_well && set->verbose)
 		printf("%s", world.log.ptr);
@@ -774,15 +782,21 @@ static bool play_world(const struct settings *set, unsigned number, unsigned rou
 	return is_well;
 }
 
+static unsigned rounds_a_world(const struct settings *set)
+{
+	return set->method->is_mixed ? STEPS_A_WORLD : ROUNDS_A_WORLD;
+}
+
 /* Every `jobs`-th world, from `first`. */
 static bool play_worlds(const struct settings *set, unsigned first)
 {
+	unsigned most = rounds_a_world(set);
 	bool is_well = true;
 
-	for (unsigned k = first; k * ROUNDS_A_WORLD < set->rounds && (is_well || set->go_on); k += set->jobs) {
-		unsigned left = set->rounds - k * ROUNDS_A_WORLD;
+	for (unsigned k = first; k * most < set->rounds && (is_well || set->go_on); k += set->jobs) {
+		unsigned left = set->rounds - k * most;
 
-		is_well &= play_world(set, k, left < ROUNDS_A_WORLD ? left : ROUNDS_A_WORLD);
+		is_well &= play_world(set, k, left < most ? left : most);
 	}
 	return is_well;
 }
@@ -793,7 +807,7 @@ static bool play_all(const struct settings *set)
 	int status;
 
 	if (set->only_world >= 0)
-		return play_world(set, (unsigned)set->only_world, ROUNDS_A_WORLD);
+		return play_world(set, (unsigned)set->only_world, rounds_a_world(set));
 	fflush(stdout);
 	for (unsigned k = 0; k < set->jobs; k++) {
 		pid_t pid = fork();
@@ -908,6 +922,20 @@ static void settle_environment(void)
 		unsetenv(unwanted[i]);
 }
 
+/* It is built one directory above this program. */
+static char *find_killat(void)
+{
+	char *self = realpath("/proc/self/exe", NULL);
+	char *path = NULL;
+
+	for (int up = 0; self && up < 2; up++)
+		*strrchr(self, '/') = '\0';
+	if (!self || asprintf(&path, "%s/killat", self) < 0)
+		die("cannot find this program's directory");
+	free(self);
+	return path;
+}
+
 int main(int argc, char **argv)
 {
 	struct settings set = { .rounds = 100, .method = &methods[0], .only_world = -1, .jobs = 1 };
@@ -923,6 +951,7 @@ int main(int argc, char **argv)
 	set.git_ews = join(bin, "git-ews");
 	if (access(set.git_ews, X_OK) < 0)
 		die("no program '%s'", set.git_ews);
+	set.killat = find_killat();
 	made = join(tmp ? tmp : "/tmp", "ews-fuzz.XXXXXX");
 	if (!mkdtemp(made))
 		die("cannot make a directory: %s", strerror(errno));
@@ -939,5 +968,6 @@ int main(int argc, char **argv)
 	printf("%s\n", is_well ? "all is well" : "something is wrong");
 	free(set.tmp);
 	free(set.git_ews);
+	free(set.killat);
 	return is_well ? 0 : 1;
 }

@@ -200,9 +200,9 @@ static void take_dir(struct list *out, int dir_fd, const char *dir, unsigned fla
 
 		if (!strcmp(name, ".") || !strcmp(name, ".."))
 			continue;
-		if (!*prefix &&
-		    ((!strcmp(name, ".git") && !(flags & LIST_GIT)) || !strcmp(name, ".superqode") ||
-		     !strcmp(name, ".ews-trash") || (!strcmp(name, "objects") && (flags & LIST_NO_OBJECTS))))
+		if (!*prefix && ((!strcmp(name, ".git") && !(flags & LIST_GIT)) || !strcmp(name, ".superqode") ||
+				 !strcmp(name, ".ews-trash") || !strcmp(name, ".ews_scratch") ||
+				 (!strcmp(name, "objects") && (flags & LIST_NO_OBJECTS))))
 			continue;
 		if (n == cap) {
 			cap = 2 * cap + 16;

@@ -44,7 +44,7 @@ int path_cmp(const char *a, const char *b);
 bool path_is_in(const char *path, const char *dir);
 const char *path_base(const char *path);
 
-/* All beneath `dir` but ".git", ".superqode" and ".ews-trash" at its root. It must not change meanwhile. */
+/* All beneath `dir` but ".git", ".superqode", ".ews-trash" and ".ews_scratch" at its root. It must not change meanwhile. */
 void list_take(struct list *out, const char *dir, unsigned flags);
 const struct item *list_find(const struct list *list, const char *path);
 void list_release(struct list *list);

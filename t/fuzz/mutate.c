@@ -812,15 +812,24 @@ static const struct {
 	{ merge, 3, true },
 };
 
+static unsigned weight_of(const struct work *work, size_t i)
+{
+	bool is_about_rules = acts[i].act == write_ignore || acts[i].act == build;
+
+	if (acts[i].needs_git && !work->place->has_git)
+		return 0;
+	return acts[i].weight * (is_about_rules && work->place->is_small ? 3 : 1);
+}
+
 static void act(struct work *work)
 {
 	unsigned sum = 0, k;
 
 	for (size_t i = 0; i < COUNT(acts); i++)
-		sum += acts[i].needs_git && !work->place->has_git ? 0 : acts[i].weight;
+		sum += weight_of(work, i);
 	k = rng_below(work->rng, sum);
 	for (size_t i = 0; i < COUNT(acts); i++) {
-		unsigned weight = acts[i].needs_git && !work->place->has_git ? 0 : acts[i].weight;
+		unsigned weight = weight_of(work, i);
 
 		if (k < weight) {
 			look(work);
@@ -852,7 +861,7 @@ void mutate(struct rng *rng, const struct place *place, unsigned n, struct text 
 void mutate_fill(struct rng *rng, const struct place *place, struct text *log)
 {
 	struct work work = { rng, place, log, LIST_INIT };
-	unsigned n = 25 + rng_below(rng, 40);
+	unsigned n = place->is_small ? 5 + rng_below(rng, 12) : 25 + rng_below(rng, 40);
 
 	enter(place);
 	while (n-- > 0) {

@@ -14,12 +14,13 @@ struct place {
 	bool has_git;
 	bool moves_branches; /* a commit here may move a branch of the project's */
 	bool has_attrs; /* the file system keeps user.* attributes */
+	bool is_small; /* few files, so that they meet again, and much that is ignored */
 	bool has_future; /* files may have times that are yet to come, by which nothing is ever known to be unchanged */
 };
 
 /* Do `n` things to the place; each is a line in `log`. */
 void mutate(struct rng *rng, const struct place *place, unsigned n, struct text *log);
-/* Fill an empty directory with some fifty files. */
+/* Fill an empty directory with some fifty files; a small one with a dozen. */
 void mutate_fill(struct rng *rng, const struct place *place, struct text *log);
 
 #endif

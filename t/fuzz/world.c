@@ -23,10 +23,16 @@ static void log_output(struct world *world, const struct child *child)
 
 int run_ews(struct world *world, struct child *child, const char *dir, const char *const *argv)
 {
-	const char *all[24] = { world->set->git_ews };
-	size_t n = 1;
+	const char *all[24] = { NULL };
+	size_t n = 0;
 
-	text_addf(&world->log, "$ git ews");
+	if (world->kill_at) {
+		all[n++] = world->set->killat;
+		all[n++] = world->kill_at;
+	}
+	all[n++] = world->set->git_ews;
+	text_addf(&world->log, "$ %s%s%sgit ews", world->kill_at ? "killat " : "",
+		  world->kill_at ? world->kill_at : "", world->kill_at ? " " : "");
 	for (; *argv; argv++) {
 		text_addf(&world->log, " ");
 		text_add_name(&world->log, *argv);
@@ -52,11 +58,18 @@ void cut_newline(char *text)
 	text[strcspn(text, "\n")] = '\0';
 }
 
-/* What of a git directory verbs may change is not listed: objects, our refs and entries. */
+/* What of a git directory verbs may change is not listed: objects, our refs and entries, branches that ends leave. */
 static bool is_ours(const char *path)
 {
-	static const char *const ours[] = { "objects",       "worktrees",   "ews", "refs/ews",
-					    "logs/refs/ews", "packed-refs", NULL };
+	static const char *const ours[] = { "objects",
+					    "worktrees",
+					    "ews",
+					    "refs/ews",
+					    "logs/refs/ews",
+					    "packed-refs",
+					    "refs/heads/ended",
+					    "logs/refs/heads/ended",
+					    NULL };
 
 	for (const char *const *at = ours; *at; at++)
 		if (path_is_in(path, *at))
@@ -209,6 +222,7 @@ void world_set_up(struct world *world)
 					       .moves_branches = true,
 					       .has_git = !world->set->method->is_plain,
 					       .has_attrs = has_attrs(world->dir),
+					       .is_small = world->set->method->is_mixed,
 					       .has_future = rng_chance(&world->rng, 50) };
 	make_project(world);
 }

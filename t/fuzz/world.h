@@ -18,6 +18,7 @@ struct method {
 	bool has_config; /* of its own: filters are not carried, so that git status may say another thing */
 	bool is_plain; /* the project is no git repository: there is no git directory, but a store in home */
 	bool with_ignored; /* what is ignored comes along into the workspace */
+	bool is_mixed; /* sessions of several methods live side by side: history.h */
 };
 
 struct settings {
@@ -28,7 +29,7 @@ struct settings {
 	unsigned jobs;
 	bool keep, verbose, go_on;
 	char *tmp;
-	char *git_ews;
+	char *git_ews, *killat;
 };
 
 struct world {
@@ -38,6 +39,7 @@ struct world {
 	char *dir, *project, *git_dir, *outside, *index_copy;
 	char *store; /* where refs and objects are; of a plain directory NULL until a verb has made it */
 	char *ws, *admin; /* of the session; NULL: none */
+	const char *kill_at; /* the change of the file system at which the next verb is killed; NULL: none */
 	struct place project_place, ws_place;
 	struct scratch scratch;
 	struct text log; /* what was done */
@@ -55,7 +57,7 @@ bool ews_works(struct world *world, struct child *child, const char *dir, const 
 #define EWS_WORKS(world, child, dir, ...) ews_works(world, child, dir, (const char *const[]){ __VA_ARGS__, NULL })
 void cut_newline(char *text);
 
-/* All of a git directory but what verbs may change: objects, our refs and entries. */
+/* All of a git directory but what verbs may change: objects, our refs and entries, branches below "ended". */
 void take_git_dir(struct list *out, const char *dir);
 char *snapshot_ref(const char *id);
 /* Where refs and objects are; a plain directory's store is the only one in home. */

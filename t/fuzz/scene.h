@@ -1,0 +1,30 @@
+/*
+ * Scenes: all that stands in a project or a workspace at one moment, its git directory included.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#ifndef FUZZ_SCENE_H
+#define FUZZ_SCENE_H
+
+#include "world.h"
+
+struct scene {
+	bool is_there; /* the directory */
+	struct shot shot; /* its files, and the work tree's part of git's state */
+	struct list git; /* of its git directory all but what verbs may change */
+};
+
+#define SCENE_INIT { false, SHOT_INIT, LIST_INIT }
+
+/* `dir` may be gone; where `git_dir` is NULL there is none. */
+void scene_take(struct scene *out, const char *dir, const char *git_dir);
+/* Every difference, a line each; of git directories the work tree's part. */
+void scene_compare(struct text *report, const char *what, const struct scene *before, const struct scene *after,
+		   enum list_times times);
+/* Are they the same but for times? */
+bool scene_is(const struct scene *a, const struct scene *b);
+/* What stood there `before`, and doesn't now: is it under a ref, or still a file, be it in trash? */
+void scene_check_kept(struct world *world, const char *what, const struct scene *before, const struct scene *after);
+void scene_release(struct scene *scene);
+
+#endif
