@@ -615,12 +615,6 @@ static bool turn(struct history *history, bool is_redo)
 	at = find_next(history, argv);
 	if (at == NONE)
 		return false;
-	/*
-	 * In place, what somebody did in the project between the end and its undo counts as done in the session when the
-	 * end is done again, and is taken back (and kept): nothing has noted what the project was.
-	 */
-	if (is_redo && is_mere_end(history, &history->steps[at]) && history->steps[at].had_since)
-		return false;
 	session = history->steps[at].session;
 	text_addf(&world->log, "  %s, %s of %s\n", history->steps[at].id, history->steps[at].verb,
 		  history->sessions[session].id);
