@@ -404,4 +404,12 @@ test_expect_success STRACE 'P4: a start that was killed, whose base can not be r
 	git -C begun ews recover --all && test_must_fail git -C begun show-ref -q refs/ews/sessions/b && git -C begun ews start b && git -C begun ews end b
 '
 
+test_expect_success STRACE 'P4: one that can not be recovered is named, and keeps nobody from the others' '
+	test_repo many && for id in a1 b2; do
+		start_ws -n $id many $id && test_expect_code 137 killat -c "renameat2.*/qe/$id" 1 git-ews -C many end $id >out 2>&1 || return 1
+	done && cp -a "$HOME/.superqode" home.keep && cp -a many many.keep && fails() { test_strace trace -P a1 -e trace=renameat,renameat2 -e inject=renameat,renameat2:error=EIO git-ews -C many recover --all "$@" >out 2>err; } &&
+	test_expect_code 1 fails && test_grep INJECTED trace && test_grep "^session .b2.: " out && test_grep "^warning: cannot .*a1" err && test_expect_code 128 fails && test_must_be_empty out && test_grep "^error: cannot .*a1" err && git -C many ews recover --all >out && test_grep "^session .a1.: " out &&
+	rm -rf many "$HOME/.superqode" && mv many.keep many && mv home.keep "$HOME/.superqode" && test_expect_code 1 fails --json && test_json out ".recovered[0].session_id" b2 && test_json out ".not_recovered[0].session_id" a1 && git -C many ews recover --all
+'
+
 test_done

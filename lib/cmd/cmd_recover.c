@@ -162,6 +162,15 @@ static int recover_one(cJSON *array, struct ews_cmd_ctx *ctx, const char *id, en
 	return 0;
 }
 
+/* One of all that can't be recovered: its error is at hand, and is told among those of what can't be opened. */
+static int pass_by(struct ews_error_saved *failed, struct ews_strv *closed, const char *id)
+{
+	ews_path_line_addf(closed, id, "%s", ews_error_message());
+	ews_error_saved_release(failed);
+	ews_error_save(failed);
+	return 0;
+}
+
 /* What can't be opened may be interrupted: it is named, and keeps nobody from the others. Is there any? */
 static bool name_closed(cJSON *object, struct ews_cmd_ctx *ctx, const struct ews_strv *closed, const char *only)
 {
@@ -246,6 +255,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv closed = EWS_STRV_INIT;
+	EWS_CLEANUP(error_saved) struct ews_error_saved failed = EWS_ERROR_SAVED_INIT;
 	EWS_CLEANUP(free) char *id = NULL;
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("recover");
 	cJSON *array = cJSON_AddArrayToObject(object, "recovered");
@@ -280,7 +290,11 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	for (i = 0; rc >= 0 && i < ids.n; i++) {
 		rc = recover_one(array, ctx, ids.items[i], answer);
 		status = rc > 0 ? rc : status;
+		if (rc < 0 && !id)
+			rc = pass_by(&failed, &closed, ids.items[i]);
 	}
+	if (rc >= 0 && closed.n == 1 && failed.code && !ctx->out.len && !cJSON_GetArraySize(array))
+		rc = ews_error_repeat(&failed);
 	if (rc < 0)
 		return rc;
 	if (name_closed(object, ctx, &closed, id))

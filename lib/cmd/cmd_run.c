@@ -169,7 +169,7 @@ static int settle(struct settings *set, const struct ews_cmd_ctx *ctx, const str
 	if (args->words.n && set->new_id)
 		return ews_error(EWS_EUSAGE, "--new makes a session, and '%s' names one", args->words.items[0]);
 	if (args->words.n && ews_start_opts_is_any(&set->start)) {
-		ews_error(EWS_EUSAGE, "'%s' is a session that is there: how one is made does not matter",
+		ews_error(EWS_EUSAGE, "the options of 'git ews start' are for a new session, and '%s' names one",
 			  args->words.items[0]);
 		ews_error_hint("leave out the options of 'git ews start', or the session");
 		return EWS_EUSAGE;
