@@ -564,6 +564,24 @@ test_expect_success 'P4: a session elsewhere ends, and comes back, though the di
 	elsewhere away && mv else away && git -C p ews end away && git -C p ews recover --all >out && test_must_be_empty out && test_grep work away/away/run.sh && git -C p ews clean --now >out && git -C p ews status >out && git -C p ews start away --method snapshot >path && take_ws path && git -C p ews end away
 '
 
+# lose <blob>: p has it no more
+lose() {
+	rm -f "convert/.git/objects/$(echo "$1" | cut -c1-2)/$(echo "$1" | cut -c3-)"
+}
+
+test_expect_success 'P4: a session whose workspace was deleted ends whatever of its commits is lost, and says which; what no commit touched is not asked for' '
+	mkdir convert && (cd convert && git init -q && git config core.autocrlf true && git config core.safecrlf false && echo f >f && echo g >g && echo k >k && mkdir sub && echo s >sub/s && git add . && git commit -qm one) &&
+	start_ws convert none && (cd "${ws:?}" && echo work >>f && git commit -qam work) && rm -rf "${ws:?}" && lose "$(git -C convert rev-parse HEAD:k)" && mkfifo convert/sub/.gitattributes && timeout 30 git -C convert ews end none 2>err && test_grep "^note: the workspace was gone: kept are the base.s files with what was committed there, its HEAD" err && test_line_count = 1 err &&
+	rm convert/sub/.gitattributes && git -C convert hash-object -w k && git -C convert ews undo none && test_grep work "${ws:?}/f" && git -C "$ws" diff --name-only >st && test_must_be_empty st && git -C convert ews end none &&
+	start_ws convert some && (cd "${ws:?}" && echo work >>f && echo lost >>g && git commit -qam work && git rev-parse HEAD:g >../../../../../../blob) && rm -rf "${ws:?}" && lose "$(cat blob)" && git -C convert ews end some 2>err && test_grep "not in the snapshot, but in trash: g (what was committed is lost)" err && git -C convert ews undo some && test_grep work "${ws:?}/f" && test "$(cat "${ws:?}/g")" = g && git -C convert ews end some 2>err &&
+	start_ws convert tree && (cd "${ws:?}" && echo work >>f && git commit -qam work) && lose "$(git -C "$ws" rev-parse "HEAD^{tree}")" && rm -rf "${ws:?}" && git -C convert ews end tree 2>err && test_grep "^note: the workspace was gone: kept are the base.s files without what was committed there, which can.t be done to them, its HEAD" err && git -C convert ews undo tree && test "$(cat "${ws:?}/f")" = f
+'
+
+test_expect_success 'P4: so it does in a partial clone that lacks what is left out' '
+	mkdir upstream && (cd upstream && git init -q && git config uploadpack.allowFilter true && mkdir in out && echo in >in/f && echo out >out/f && echo "* text eol=crlf" >.gitattributes && git add . && git commit -qm one) && git clone -q --filter=blob:none --no-checkout "file://$PWD/upstream" partial && git -C partial sparse-checkout set in && git -C partial checkout -q && git -C partial rev-list --objects --missing=print HEAD >list && test_grep "^?" list &&
+	start_ws partial part && printf "more\r\n" >>"${ws:?}/in/f" && git -C "$ws" commit -qam work && rm -rf "${ws:?}" && git -C partial ews end part 2>err && test_line_count = 1 err && git -C partial ews undo part && printf "in\r\nmore\r\n" | test_cmp - "${ws:?}/in/f" && git -C "$ws" status --porcelain >st && test_must_be_empty st && git -C partial rev-list --objects --missing=print HEAD >list && test_grep "^?" list
+'
+
 test_expect_success 'P4: where that directory cannot be made anew, the session has ended as before' '
 	mkdir -p above/else && git -C p ews start up --in "$PWD/above/else" >path && take_ws path && echo work >>"${ws:?}/run.sh" && git -C p ews end up && rm -rf above && : >above && test_must_fail git -C p ews undo up && git -C p ews recover --all >out && test_must_be_empty out &&
 	rm above && git -C p ews undo up && test_grep work "${ws:?}/run.sh" && git -C p ews end up

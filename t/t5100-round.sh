@@ -252,6 +252,12 @@ test_expect_success 'P8: of what was committed in a deleted workspace that is na
 	git -C smudged ews round start --agent a >out && leave && git -C smudged ews round end --force --agent a 2>err && named && git -C smudged ews start t >out && leave && git -C smudged ews end --force --json t >json && test_json_count json ".sessions[0].kept_unfiltered" 2
 '
 
+test_expect_success 'P4: so it does where git converts line ends, and the project had changed what was committed: whichever line ends that had' '
+	mkdir eol && (cd eol && git init -q && git config core.autocrlf true && git config core.safecrlf false && seq 20 >f && seq 20 >lf && echo o >other && git add . && git commit -qm one && rm f && git checkout -q . && sed -i "s/^2\r$/two\r/" f) &&
+	git -C eol ews round start --agent eol >out 2>err && take_ws out && round=ews/$(basename "${ws:?}") && printf "x\r\n" >>"${ws:?}/f" && printf "x\n" >>"${ws:?}/lf" && printf "o\r\n" >>"${ws:?}/other" && git -C "$ws" commit -qam work && cp "${ws:?}/f" "${ws:?}/lf" . && rm -rf "${ws:?}" && git -C eol ews round end --agent eol --force && work=$(git -C eol rev-parse "$round^{tree}") && test "$work" != "$(git -C eol rev-parse "$round^^{tree}")" &&
+	git -C eol ews undo && test_cmp f "${ws:?}/f" && test_cmp lf "${ws:?}/lf" && git -C "$ws" diff --name-only >got && test_must_be_empty got && git -C eol ews round end --agent eol && test "$(git -C eol rev-parse "$round^{tree}")" = "$work"
+'
+
 test_expect_success STRACE 'P4: the end of a round that was killed comes to its own end first: another would leave it unfinished for good, and undo with it' '
 	for how in "--mode worktree" "--mode isolated"; do
 		begin_late() { late=$(git -C late ews round start --agent goes_on $how) && echo w >"${late:?}/w" && test_expect_code 137 killat -c "$1" 1 git-ews -C late round end --agent goes_on && echo late >"${late:?}/late" && git -C late ews recover --all >out && test_grep "its end was finished$" out && test "$(git -C late show "ews/${late##*/}:w" "ews/${late##*/}:late" | tr "\n" " ")" = "w late " && git -C late ews undo && test_path_is_file "${late:?}/late" && git -C late ews round end --agent goes_on; } &&

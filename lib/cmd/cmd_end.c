@@ -118,6 +118,11 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 	EWS_CLEANUP(strv) struct ews_strv said = EWS_STRV_INIT;
 	EWS_CLEANUP(free) char *top = ews_session_top(session);
 	EWS_CLEANUP(free) char *project = ews_shell_shown(top);
+	static const char *const committed[] = {
+		[EWS_REMAINS_NO_WORK] = "",
+		[EWS_REMAINS_WORK] = " with what was committed there",
+		[EWS_REMAINS_WORK_LOST] = " without what was committed there, which can't be done to them",
+	};
 	const char *id = session->state.id;
 	size_t i;
 
@@ -163,7 +168,8 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, struc
 		ews_cmd_note(ctx, "its work tree is %s; its snapshots are kept, its base as %s",
 			     ews_session_lost_word(session), session->state.base_snapshot);
 	if (result->is_gone && result->kept_snapshot)
-		ews_cmd_note(ctx, "the workspace was gone: kept are the base's files, its HEAD, index and commits");
+		ews_cmd_note(ctx, "the workspace was gone: kept are the base's files%s, its HEAD, index and commits",
+			     committed[result->gone_work]);
 	ews_render_reasons_talk(ctx, EWS_RENDER_KEPT_UNFILTERED, &result->unfiltered);
 	if (result->is_baseless && session->method->is_project)
 		ews_cmd_note(ctx, "its base was gone: the project is left as it is, and all of it is kept");

@@ -568,6 +568,14 @@ static int put_files(const char *dir, const struct ews_convert *convert, const s
 	return ews_put_all(&report, &changes, &opts);
 }
 
+int ews_convert_put_attributes(const char *dir, struct ews_repo *repo, const struct ews_entries *files)
+{
+	const struct ews_convert convert = { .repo = repo, .attributes = files };
+	const struct ews_strv none = EWS_STRV_INIT;
+
+	return put_files(dir, &convert, files, &none);
+}
+
 /* "<mode> <id> <stage>\t<path>", each ended by NUL: take the ids of `paths`. */
 static int take_ids(struct ews_entries *files, const struct ews_strv *paths, const struct ews_buf *list)
 {

@@ -36,6 +36,9 @@ int ews_convert(const struct ews_convert *convert, struct ews_entries *list);
 /* Add copies of those of `list` that give attributes to `out`, which is sorted then. */
 void ews_convert_list_attributes(struct ews_entries *out, const struct ews_entries *list);
 
+/* Put them into the directory `dir`, which is made: a work tree whose attributes are these, whatever stands in the project. */
+int ews_convert_put_attributes(const char *dir, struct ews_repo *repo, const struct ews_entries *files);
+
 /*
  * The reverse: give the files of `files` at `paths` the ids of what git would store, were they added where the index
  * holds the tree `on` (none: nothing). The .gitattributes are `attributes`, and where there is none of them that of

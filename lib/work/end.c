@@ -456,6 +456,7 @@ static int take_up_lost(struct ews_end_result *out, const struct ews_session *se
 static int take_up(struct ews_end_result *out, struct ews_session *session, const struct ews_end_opts *opts)
 {
 	const char *path = session->state.workspace;
+	EWS_CLEANUP(remains) struct ews_remains remains = EWS_REMAINS_INIT;
 	EWS_CLEANUP(free) char *there = NULL;
 	struct stat st;
 	int rc;
@@ -482,7 +483,9 @@ static int take_up(struct ews_end_result *out, struct ews_session *session, cons
 	if (lstat(path, &st) == 0)
 		ews_strv_addf(&out->skipped, "%s\tstood in the workspace's place", ews_path_base(path));
 	/* What is left of the session ends all the same. */
-	rc = ews_remains_keep(&out->kept_snapshot, &out->skipped, &out->unfiltered, session, opts->dry_run);
+	rc = ews_remains_keep(&remains, &out->skipped, session, opts->dry_run);
+	out->kept_snapshot = ews_steal(&remains.snapshot);
+	out->gone_work = remains.work;
 	out->differs = rc > 0;
 	return rc < 0 ? rc : 0;
 }

@@ -11,6 +11,7 @@
 #include "base/progress_fn.h"
 #include "work/branch.h"
 #include "work/farewell.h"
+#include "work/remains_work.h"
 #include "work/revert.h"
 #include "work/session.h"
 
@@ -37,6 +38,7 @@ struct ews_end_result {
 	bool had_ended; /* it had ended before: nothing was done */
 	bool differs; /* from the base */
 	bool is_gone; /* somebody had taken the workspace away */
+	enum ews_remains_work gone_work; /* then, whether the kept files have what was committed there */
 	bool is_baseless; /* its base is gone, and with it what it could be compared with */
 	char *kept_snapshot; /* what differed from the base; NULL when nothing did */
 	bool had_damaged_head; /* in that */

@@ -239,7 +239,7 @@ static int take_out(struct ews_repo *repo, const struct entry *entry, uint64_t s
 		    const struct ews_registration_opts *opts)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
-	EWS_CLEANUP(free) char *kept = NULL;
+	EWS_CLEANUP(remains) struct ews_remains kept = EWS_REMAINS_INIT;
 	EWS_CLEANUP(free) char *what = NULL;
 	struct ews_place place;
 	int rc = ews_repo_make_dir(repo);
@@ -247,7 +247,7 @@ static int take_out(struct ews_repo *repo, const struct entry *entry, uint64_t s
 	imagine(&session, repo, entry);
 	place = ews_session_place(&session);
 	if (rc == 0)
-		rc = ews_remains_keep(&kept, NULL, NULL, &session, opts->dry_run);
+		rc = ews_remains_keep(&kept, NULL, &session, opts->dry_run);
 	if (rc == EWS_EDENIED) {
 		opts->stays(opts->payload, entry->id, ews_error_message());
 		ews_error_clear();
@@ -256,7 +256,8 @@ static int take_out(struct ews_repo *repo, const struct entry *entry, uint64_t s
 	if (rc < 0)
 		return rc;
 	what = ews_strfmt("a registration without session or workspace%s%s%s", rc ? "; its commits and index " : "",
-			  rc ? (opts->dry_run ? "would be kept" : "are kept as ") : "", kept ? kept : "");
+			  rc ? (opts->dry_run ? "would be kept" : "are kept as ") : "",
+			  kept.snapshot ? kept.snapshot : "");
 	rc = opts->dry_run ? 0 : move_base(&session);
 	if (rc == 0 && !opts->dry_run)
 		rc = session.method->take_back(&place);

@@ -5,6 +5,7 @@
  */
 #include "work/remains.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -12,7 +13,6 @@
 #include "store/index.h"
 #include "work/content.h"
 #include "work/history.h"
-#include "work/remains_work.h"
 #include "work/session_place.h"
 #include "work/snapshot.h"
 
@@ -73,24 +73,25 @@ static int read_base(struct ews_snapshot *base, struct ews_content *content, str
 }
 
 /* With what was committed there, so that the files that undo brings back are those that HEAD has beside them. */
-static int add_work(struct ews_content *content, struct ews_strv *unfiltered, struct ews_batch *batch,
+static int add_work(struct ews_content *content, enum ews_remains_work *work, struct ews_strv *left_out,
 		    const struct ews_session *session, const struct ews_oid *first)
 {
-	EWS_CLEANUP(entries) struct ews_entries files = EWS_ENTRIES_INIT;
-	struct ews_entries base = content->scan.entries;
-	int rc = ews_remains_files(&files, unfiltered, batch, session, &content->scan, first);
+	int rc = ews_remains_files(&content->scan, left_out, session, first);
 
-	if (rc <= 0)
+	if (rc < 0)
 		return rc;
-	content->scan.entries = files;
-	files = base;
+	*work = rc;
 	ews_scan_count(&content->scan);
 	ews_manifest_hash(content->hash, &content->scan.entries);
 	return 0;
 }
 
-int ews_remains_keep(char **kept, struct ews_strv *closed, struct ews_strv *unfiltered, struct ews_session *session,
-		     bool dry_run)
+void ews_remains_release(struct ews_remains *remains)
+{
+	free(remains->snapshot);
+}
+
+int ews_remains_keep(struct ews_remains *out, struct ews_strv *closed, struct ews_session *session, bool dry_run)
 {
 	struct ews_repo *repo = session->repo;
 	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(repo->odb);
@@ -104,6 +105,7 @@ int ews_remains_keep(char **kept, struct ews_strv *closed, struct ews_strv *unfi
 					  .prefix = EWS_REF_TRASH,
 					  .closed = closed };
 	EWS_CLEANUP(fd) int git = ews_session_open_admin(session);
+	enum ews_remains_work work = EWS_REMAINS_NO_WORK;
 	int rc;
 
 	if (git < 0 && git != EWS_ENOTFOUND)
@@ -122,12 +124,13 @@ int ews_remains_keep(char **kept, struct ews_strv *closed, struct ews_strv *unfi
 	rc = has_commits(closed, session, &base.head);
 	if (rc < 0 || (!rc && !differs(&was, &content.git, ews_odb_algo(repo->odb))))
 		return rc;
-	rc = dry_run || !base.id ? 0 : add_work(&content, unfiltered, batch, session, &base.head);
+	rc = dry_run || !base.id ? 0 : add_work(&content, &work, closed, session, &base.head);
 	if (rc == 0 && !dry_run)
 		rc = ews_snapshot_keep(&snapshot, repo, batch, &content, &opts);
 	if (rc < 0)
 		return rc;
-	*kept = dry_run ? NULL : ews_strdup(snapshot.id);
+	out->snapshot = dry_run ? NULL : ews_strdup(snapshot.id);
+	out->work = work;
 	return 1;
 }
 

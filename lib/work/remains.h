@@ -10,17 +10,26 @@
 #ifndef EWS_WORK_REMAINS_H
 #define EWS_WORK_REMAINS_H
 
+#include "work/remains_work.h"
 #include "work/session.h"
 #include "work/snapshot.h"
 
+struct ews_remains {
+	char *snapshot; /* NULL of a dry run */
+	enum ews_remains_work work;
+};
+
+#define EWS_REMAINS_INIT { NULL, EWS_REMAINS_NO_WORK }
+
+void ews_remains_release(struct ews_remains *remains);
+EWS_CLEANUP_DEFINE(remains, struct ews_remains, ews_remains_release)
+
 /*
  * Keep them as a snapshot in trash, with the base's files and what was committed to these (none when the base is gone, too). Returns 1
- * when there was something that the base does not lead to, or that may not be read, which goes to `closed` (NULL: that fails); `*kept` is
- * the snapshot's id then (the caller frees it), or NULL of a dry run. What was committed and has a filter is in it as git stores it, and
- * goes to `unfiltered` (or NULL), "<path>\t<filter>".
+ * when there was something that the base does not lead to, or that may not be read, which goes to `closed` (NULL: that fails), as does
+ * what can't be done to the files.
  */
-int ews_remains_keep(char **kept, struct ews_strv *closed, struct ews_strv *unfiltered, struct ews_session *session,
-		     bool dry_run);
+int ews_remains_keep(struct ews_remains *out, struct ews_strv *closed, struct ews_session *session, bool dry_run);
 
 /*
  * While the session ends, and git's entry of the workspace has been taken out: did HEAD, reflog or index change since the snapshot `since`

@@ -6,10 +6,13 @@
 #include "work/remains_work.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/path.h"
 #include "base/path_line.h"
+#include "store/bench.h"
 #include "store/commit.h"
 #include "store/convert.h"
 #include "store/tree.h"
@@ -78,52 +81,130 @@ static int list_commit(struct ews_entries *out, struct ews_oid *tree, struct ews
 	return rc < 0 || ews_oid_is_none(tree) ? rc : ews_tree_list(out, odb, tree);
 }
 
-/* Do to `ours` what lies between the two; where both changed a line, it is as was committed. */
-static int merge(struct ews_entries *out, struct ews_batch *batch, struct ews_odb *odb,
-		 const struct ews_entries *ours, const struct ews_skips *skips, const struct ews_entries *from,
-		 const struct ews_entries *to)
+/* What the commits did, and to what it is to be done. */
+struct work {
+	const struct ews_session *session;
+	const struct ews_entries *ours;
+	struct ews_strv *left_out; /* of a workspace's files, what can't be done to them; NULL: it is for a commit */
+	struct ews_entries from, to; /* as they are stored, where they differ */
+	struct ews_entries all; /* all that they came to */
+	struct ews_oid first_tree, head_tree;
+};
+
+static void release_work(struct work *work)
+{
+	ews_entries_release(&work->from);
+	ews_entries_release(&work->to);
+	ews_entries_release(&work->all);
+}
+
+EWS_CLEANUP_DEFINE(work, struct work, release_work)
+
+static bool is_file(const struct ews_entry *entry)
+{
+	return entry && entry->type == EWS_ENTRY_FILE;
+}
+
+static bool lacks_content(struct ews_odb *odb, const struct ews_entry *entry)
+{
+	return (is_file(entry) || entry->type == EWS_ENTRY_LINK) && !ews_odb_has(odb, &entry->oid);
+}
+
+/* Would one text have to be made of the three, and one of them is not to be had? */
+static bool lacks_text(struct ews_odb *odb, const struct ews_change *change, const struct ews_entry *mine)
+{
+	bool is_whole = !is_file(change->from) || !is_file(change->to) || !is_file(mine) ||
+			ews_oid_equal(&mine->oid, &change->from->oid) || ews_oid_equal(&mine->oid, &change->to->oid);
+
+	return !is_whole &&
+	       (lacks_content(odb, change->from) || lacks_content(odb, change->to) || lacks_content(odb, mine));
+}
+
+/* Can it be done to files? What a partial clone never had was in no workspace either. */
+static bool can_do(const struct work *work, const struct ews_change *change, const struct ews_entry *mine)
+{
+	struct ews_odb *odb = work->session->repo->odb;
+
+	if (!change->to || !lacks_content(odb, change->to))
+		return true;
+	if (!ews_odb_is_partial(odb) || mine)
+		ews_path_line_add(work->left_out, change->path, "what was committed is lost");
+	return false;
+}
+
+static void take_change(struct work *work, const struct ews_change *change)
+{
+	const struct ews_entry *mine = ews_entries_find(work->ours, change->path);
+
+	if (work->left_out && !can_do(work, change, mine))
+		return;
+	/* What can't be merged is as it was committed, as if it were new. */
+	if (change->from && !lacks_text(work->session->repo->odb, change, mine))
+		ews_entries_add_copy(&work->from, change->from);
+	if (change->to)
+		ews_entries_add_copy(&work->to, change->to);
+}
+
+/* Most of a project is alike in both, and is neither read nor asked for. */
+static int read_work(struct work *work, const struct ews_oid *first, const struct ews_oid *head)
+{
+	EWS_CLEANUP(entries) struct ews_entries from = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+	struct ews_odb *odb = work->session->repo->odb;
+	int rc = list_commit(&from, &work->first_tree, odb, first);
+
+	if (rc == 0)
+		rc = list_commit(&work->all, &work->head_tree, odb, head);
+	if (rc < 0)
+		return rc;
+	ews_changes_between(&changes, &from, &work->all, ews_entry_equal_in_git);
+	for (size_t i = 0; i < changes.n; i++)
+		take_change(work, &changes.items[i]);
+	return 0;
+}
+
+/* Where both changed a line it is as was committed. Returns 1 where something is in the way. */
+static int merge(struct ews_entries *out, struct ews_batch *batch, const struct work *work,
+		 const struct ews_skips *skips)
 {
 	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
 	EWS_CLEANUP(merge_result) struct ews_merge_result result = EWS_MERGE_RESULT_INIT;
 	const char *const closed[] = { NULL };
-	const struct ews_merge_opts opts = { .odb = odb,
+	const struct ews_merge_opts opts = { .odb = work->session->repo->odb,
 					     .batch = batch,
-					     .ours = ours,
+					     .ours = work->ours,
 					     .skips = skips,
 					     .closed = closed,
 					     .changes = &changes,
-					     .theirs = to,
+					     .theirs = &work->all,
 					     .favor = EWS_MERGE_THEIRS };
 	int rc;
 
-	ews_changes_between(&changes, from, to, ews_entry_equal_in_git);
+	ews_changes_between(&changes, &work->from, &work->to, ews_entry_equal_in_git);
 	rc = ews_merge(out, &result, &opts);
 	return rc < 0 ? rc : result.conflicts.n > 0;
 }
 
 /* Do to `base` what lies between `first` and `head`. */
-static int write_tree(struct ews_oid *out, struct ews_odb *odb, const struct ews_oid *base,
+static int write_tree(struct ews_oid *out, const struct ews_session *session, const struct ews_oid *base,
 		      const struct ews_oid *first, const struct ews_oid *head)
 {
+	struct ews_odb *odb = session->repo->odb;
 	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(odb);
 	EWS_CLEANUP(entries) struct ews_entries ours = EWS_ENTRIES_INIT;
-	EWS_CLEANUP(entries) struct ews_entries from = EWS_ENTRIES_INIT;
-	EWS_CLEANUP(entries) struct ews_entries to = EWS_ENTRIES_INIT;
 	EWS_CLEANUP(entries) struct ews_entries merged = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(work) struct work work = { .session = session, .ours = &ours };
 	const struct ews_skips skips = EWS_SKIPS_INIT;
-	struct ews_oid base_tree, first_tree, head_tree;
+	struct ews_oid base_tree;
 	int rc = list_commit(&ours, &base_tree, odb, base);
 
 	if (rc == 0)
-		rc = list_commit(&from, &first_tree, odb, first);
-	if (rc == 0)
-		rc = list_commit(&to, &head_tree, odb, head);
-	if (rc < 0)
-		return or_lost(rc);
-	*out = ews_oid_equal(&base_tree, &first_tree) ? head_tree : base_tree;
-	if (ews_oid_equal(&base_tree, &first_tree))
+		rc = read_work(&work, first, head);
+	*out = ews_oid_equal(&base_tree, &work.first_tree) ? work.head_tree : base_tree;
+	if (rc == 0 && ews_oid_equal(&base_tree, &work.first_tree))
 		return 0;
-	rc = merge(&merged, batch, odb, &ours, &skips, &from, &to);
+	if (rc == 0)
+		rc = merge(&merged, batch, &work, &skips);
 	if (rc != 0)
 		return rc < 0 ? or_lost(rc) : 0;
 	rc = ews_tree_write(out, batch, &merged);
@@ -143,28 +224,107 @@ static int find_work(struct ews_oid *head, const struct ews_session *session, co
 	return rc > 0 ? HAS_WORK : rc;
 }
 
+/* The files that give attributes there, as far as they are to be had: to begin with, and as they were committed. */
+static void list_attributes(struct ews_entries *out, const struct work *work)
+{
+	EWS_CLEANUP(entries) struct ews_entries ours = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+
+	ews_convert_list_attributes(&ours, work->ours);
+	ews_convert_list_attributes(&list, &work->to);
+	for (size_t i = 0; i < ours.n; i++)
+		if (!ews_entries_find(&work->from, ours.items[i].path) && !ews_entries_find(&list, ours.items[i].path))
+			ews_entries_add_copy(&list, &ours.items[i]);
+	for (size_t i = 0; i < list.n; i++)
+		if (!lacks_content(work->session->repo->odb, &list.items[i]))
+			ews_entries_add_copy(out, &list.items[i]);
+	ews_entries_sort(out);
+}
+
+struct conversion {
+	struct ews_entries *list;
+	struct ews_batch *batch;
+};
+
 /* A file's content as git would have put it there. */
 static int take_converted(void *payload, struct ews_entry *entry, const void *data, size_t len)
 {
-	return ews_batch_add(&entry->oid, payload, EWS_OBJECT_BLOB, data, len);
+	const struct conversion *conversion = payload;
+	struct ews_entry *to = ews_entries_find(conversion->list, entry->path);
+
+	return ews_batch_add(&to->oid, conversion->batch, EWS_OBJECT_BLOB, data, len);
 }
 
-/* The files of a commit, as they were in the workspace, but for those with a filter, which go to `filtered`. */
-static int list_files(struct ews_entries *out, struct ews_strv *filtered, struct ews_batch *batch,
-		      const struct ews_session *session, const struct ews_oid *commit)
+static int convert_list(struct ews_entries *list, struct ews_batch *batch, const struct ews_entries *attributes,
+			const char *work_tree, struct ews_repo *repo)
 {
-	struct ews_repo *repo = session->repo;
-	struct ews_oid tree;
-	/* The rules were those of files there; the project's are what is nearest. */
-	const struct ews_convert convert = { .repo = repo,
-					     .work_tree = repo->project,
-					     .all = out,
-					     .take = take_converted,
-					     .payload = batch,
-					     .filtered = filtered };
-	int rc = list_commit(out, &tree, repo->odb, commit);
+	EWS_CLEANUP(entries) struct ews_entries files = EWS_ENTRIES_INIT;
+	struct conversion conversion = { list, batch };
+	const struct ews_convert convert = {
+		.repo = repo, .work_tree = work_tree, .all = attributes, .take = take_converted, .payload = &conversion
+	};
 
-	return rc < 0 || repo->is_bare ? rc : ews_convert(&convert, out);
+	for (size_t i = 0; i < list->n; i++)
+		if (is_file(&list->items[i]) && !lacks_content(repo->odb, &list->items[i]))
+			ews_entries_add_copy(&files, &list->items[i]);
+	return files.n ? ews_convert(&convert, &files) : 0;
+}
+
+static void copy_all(struct ews_entries *out, const struct ews_entries *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		ews_entries_add_copy(out, &list->items[i]);
+}
+
+/* What had the line ends of what is stored, as anything but git writes them, goes on with these. */
+static void keep_stored(struct work *work, const struct ews_entries *from, const struct ews_entries *to)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		const struct ews_entry *was = &from->items[i];
+		const struct ews_entry *mine = ews_entries_find(work->ours, was->path);
+		const struct ews_entry *stored = ews_entries_find(to, was->path);
+
+		if (!stored || !is_file(mine) || !ews_oid_equal(&mine->oid, &was->oid) ||
+		    ews_oid_equal(&work->from.items[i].oid, &was->oid))
+			continue;
+		work->from.items[i].oid = was->oid;
+		ews_entries_find(&work->to, was->path)->oid = stored->oid;
+	}
+}
+
+/* Both as they were in the workspace; by whose rules is that of the files there, and the project may have got others since. */
+static int convert(struct work *work, struct ews_batch *batch)
+{
+	struct ews_repo *repo = work->session->repo;
+	EWS_CLEANUP(bench) struct ews_bench bench = EWS_BENCH_INIT;
+	EWS_CLEANUP(entries) struct ews_entries attributes = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(entries) struct ews_entries from = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(entries) struct ews_entries to = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(free) char *dir = NULL;
+	int rc = repo->is_bare ? 0 : ews_bench_make(&bench, repo);
+
+	if (rc < 0 || repo->is_bare)
+		return rc;
+	list_attributes(&attributes, work);
+	copy_all(&from, &work->from);
+	copy_all(&to, &work->to);
+	dir = ews_path_join(bench.dir, "files");
+	rc = ews_convert_put_attributes(dir, repo, &attributes);
+	if (rc == 0)
+		rc = convert_list(&work->from, batch, &attributes, dir, repo);
+	if (rc == 0)
+		rc = convert_list(&work->to, batch, &attributes, dir, repo);
+	if (rc == 0)
+		keep_stored(work, &from, &to);
+	return rc;
+}
+
+/* What is new can be read only then. */
+static int commit_batch(struct ews_batch *batch, struct ews_odb *odb)
+{
+	int rc = ews_batch_commit(batch);
+
+	return rc < 0 ? rc : ews_odb_refresh(odb);
 }
 
 /* How large those are that `ours` does not have. */
@@ -184,58 +344,54 @@ static int measure(struct ews_entries *list, const struct ews_entries *ours, str
 	return rc;
 }
 
-/* Of what was committed, and is not as the base has it, those of `filtered`, "<path>\t<filter>" each, are as git stores them. */
-static void name_unfiltered(struct ews_strv *out, const struct ews_strv *filtered, const struct ews_entries *files,
-			    const struct ews_entries *ours)
+static int merge_files(struct ews_entries *out, struct work *work, const struct ews_skips *skips,
+		       const struct ews_oid *first, const struct ews_oid *head)
 {
-	for (size_t i = 0; i < filtered->n && out; i++) {
-		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-		const char *filter = ews_path_line_split(&path, filtered->items[i]);
-		const struct ews_entry *entry = ews_entries_find(files, path.ptr);
-		const struct ews_entry *mine = ews_entries_find(ours, path.ptr);
-
-		if (entry && !(mine && ews_oid_equal(&mine->oid, &entry->oid)))
-			ews_path_line_add(out, path.ptr, filter);
-	}
-}
-
-static int merge_files(struct ews_entries *out, struct ews_strv *unfiltered, struct ews_batch *batch,
-		       const struct ews_session *session, const struct ews_scan *base, const struct ews_oid *first,
-		       const struct ews_oid *head)
-{
-	EWS_CLEANUP(entries) struct ews_entries from = EWS_ENTRIES_INIT;
-	EWS_CLEANUP(entries) struct ews_entries to = EWS_ENTRIES_INIT;
-	EWS_CLEANUP(strv) struct ews_strv filtered = EWS_STRV_INIT;
-	const struct ews_entries *ours = &base->entries;
-	int rc = list_files(&from, NULL, batch, session, first);
+	struct ews_odb *odb = work->session->repo->odb;
+	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(odb);
+	EWS_CLEANUP(batch) struct ews_batch *merged = ews_batch_new(odb);
+	int rc = read_work(work, first, head);
 
 	if (rc == 0)
-		rc = list_files(&to, &filtered, batch, session, head);
+		rc = convert(work, batch);
+	if (rc == 0)
+		rc = commit_batch(batch, odb);
 	if (rc == 0) {
-		ews_merge_take_modes(&from, ours);
-		ews_merge_take_modes(&to, ours);
-		rc = merge(out, batch, session->repo->odb, ours, &base->skips, &from, &to);
+		ews_merge_take_modes(&work->from, work->ours);
+		ews_merge_take_modes(&work->to, work->ours);
+		rc = merge(out, merged, work, skips);
 	}
 	if (rc == 0)
-		name_unfiltered(unfiltered, &filtered, out, ours);
-	if (rc == 0)
-		rc = ews_batch_commit(batch);
-	if (rc == 0)
-		rc = ews_odb_refresh(session->repo->odb);
-	return rc == 0 ? measure(out, ours, session->repo->odb) : rc;
+		rc = commit_batch(merged, odb);
+	return rc != 0 ? rc : measure(out, work->ours, odb);
 }
 
-int ews_remains_files(struct ews_entries *out, struct ews_strv *unfiltered, struct ews_batch *batch,
-		      const struct ews_session *session, const struct ews_scan *base, const struct ews_oid *first)
+int ews_remains_files(struct ews_scan *scan, struct ews_strv *left_out, const struct ews_session *session,
+		      const struct ews_oid *first)
 {
+	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
+	EWS_CLEANUP(entries) struct ews_entries files = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(work) struct work work = { .session = session, .ours = &scan->entries, .left_out = &lines };
+	struct ews_entries base = scan->entries;
 	struct ews_oid head;
-	/* A session ends without git as well, which is not found then. */
-	int rc = or_lost(find_work(&head, session, first));
+	int rc = find_work(&head, session, first);
 
-	if (rc != HAS_WORK)
-		return rc < 0 ? rc : 0;
-	rc = or_lost(merge_files(out, unfiltered, batch, session, base, first, &head));
-	return rc < 0 ? rc : !rc;
+	if (rc == 0)
+		return EWS_REMAINS_NO_WORK;
+	if (rc == HAS_WORK)
+		rc = merge_files(&files, &work, &scan->skips, first, &head);
+	if (rc == EWS_EINTERRUPTED)
+		return rc;
+	/* No end depends on it. */
+	if (rc != 0) {
+		ews_error_clear();
+		return EWS_REMAINS_WORK_LOST;
+	}
+	scan->entries = files;
+	files = base;
+	if (left_out)
+		ews_strv_add_array(left_out, lines.items);
+	return EWS_REMAINS_WORK;
 }
 
 int ews_remains_tree(struct ews_oid *out, const struct ews_session *session, const struct ews_oid *base)
@@ -250,5 +406,5 @@ int ews_remains_tree(struct ews_oid *out, const struct ews_session *session, con
 		rc = ews_oid_parse(&first, session->state.base_commit);
 	if (rc == 0)
 		rc = find_work(&head, session, &first);
-	return rc == HAS_WORK ? write_tree(out, odb, base, &first, &head) : rc;
+	return rc == HAS_WORK ? write_tree(out, session, base, &first, &head) : rc;
 }

@@ -6,7 +6,7 @@
 #ifndef EWS_WORK_REMAINS_WORK_H
 #define EWS_WORK_REMAINS_WORK_H
 
-#include "store/batch.h"
+#include "base/strv.h"
 #include "store/scan.h"
 #include "work/session.h"
 
@@ -17,12 +17,19 @@
  */
 int ews_remains_tree(struct ews_oid *out, const struct ews_session *session, const struct ews_oid *base);
 
+/* What of that is in a workspace's files. */
+enum ews_remains_work {
+	EWS_REMAINS_NO_WORK = 0, /* nothing was committed there */
+	EWS_REMAINS_WORK, /* all of it, but for what is named */
+	EWS_REMAINS_WORK_LOST, /* nothing: it can't be had, or not be written as git had it there */
+};
+
 /*
- * The same done to the files of `base`, the session's, which began at the commit `first` (none: at nothing), as they were there: what undo
- * brings back has the work. Returns 1, or 0 and nothing where there is none to be had. New contents go into `batch`, which is committed. No
- * filter program is run: what has one goes to `unfiltered` (or NULL), "<path>\t<filter>", and is as git stores it.
+ * The same done to the files of `scan`, the session's base, which began at the commit `first` (none: at nothing), as they were there: what
+ * undo brings back has the work. The new contents are durable. Says what it came to, and adds to `left_out` (NULL: nobody asks) what it
+ * lacks, as "<path>\t<why>"; fails only when it is interrupted.
  */
-int ews_remains_files(struct ews_entries *out, struct ews_strv *unfiltered, struct ews_batch *batch,
-		      const struct ews_session *session, const struct ews_scan *base, const struct ews_oid *first);
+int ews_remains_files(struct ews_scan *scan, struct ews_strv *left_out, const struct ews_session *session,
+		      const struct ews_oid *first);
 
 #endif
