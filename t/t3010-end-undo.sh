@@ -564,6 +564,13 @@ test_expect_success 'P4: a session elsewhere ends, and comes back, though the di
 	elsewhere away && mv else away && git -C p ews end away && git -C p ews recover --all >out && test_must_be_empty out && test_grep work away/away/run.sh && git -C p ews clean --now >out && git -C p ews status >out && git -C p ews start away --method snapshot >path && take_ws path && git -C p ews end away
 '
 
+test_expect_success 'P4: what was committed in a deleted workspace in place of a submodule comes back with all else that was' '
+	git init -q inner && (cd inner && echo s >s && git add . && git commit -qm one) && git init -q outer && (cd outer && echo t >t && echo d >d && git add . && git -c protocol.file.allow=always submodule --quiet add "$PWD/../inner" sub && git commit -qm one) && for how in directory file gone; do
+		start_ws outer $how && (cd "${ws:?}" && git rm -qrf sub && case $how in directory) mkdir sub && echo x >sub/x ;; file) echo F >sub ;; esac && echo w >>t && git add -A && git commit -qm work) && rm -rf "${ws:?}" && git -C outer ews end $how && git -C outer ews undo $how && git -C "$ws" status --porcelain >st && test_must_be_empty st && test_grep w "${ws:?}/t" && git -C outer ews end $how || return 1
+	done &&
+	start_ws outer new && (cd "${ws:?}" && echo w >>t && rm d && mkdir d && git add t && git update-index --add --replace --cacheinfo "160000,$(git rev-parse HEAD),d" && git commit -qm work) && rm -rf "${ws:?}" && git -C outer ews end new && test_expect_code 1 git -C outer ews undo new 2>err && test_line_count = 2 err && test_grep "can.t be brought back, .*: sub (repository)" err && test_grep w "${ws:?}/t" && test_path_is_dir "${ws:?}/d" && git -C "$ws" diff --name-only >st && test_grep ! "^[td]\$" st && git -C outer ews end new
+'
+
 # lose <blob>: p has it no more
 lose() {
 	rm -f "convert/.git/objects/$(echo "$1" | cut -c1-2)/$(echo "$1" | cut -c3-)"

@@ -258,6 +258,12 @@ test_expect_success 'P4: so it does where git converts line ends, and the projec
 	git -C eol ews undo && test_cmp f "${ws:?}/f" && test_cmp lf "${ws:?}/lf" && git -C "$ws" diff --name-only >got && test_must_be_empty got && git -C eol ews round end --agent eol && test "$(git -C eol rev-parse "$round^{tree}")" = "$work"
 '
 
+test_expect_success 'P4: what nothing can be merged with is as it was committed, and all else beside it: a directory where the project has a link' '
+	mkdir way && (cd way && git init -q && seq 5 >t && git add . && git commit -qm one && ln -s t l && echo file >d && mkdir -p e/e && echo e >e/e/e) && git -C way ews round start --agent way >out 2>err && take_ws out && round=ews/$(basename "${ws:?}") &&
+	(cd "${ws:?}" && echo work >>t && rm -r l d e && mkdir l d && echo q >l/q && echo q >d/q && echo e >e && git add -A && git commit -qm work) && work=$(git -C "$ws" rev-parse "HEAD^{tree}") && rm -rf "${ws:?}" && git -C way ews round end --agent way --force && test "$(git -C way rev-parse "$round^{tree}")" = "$work" &&
+	git -C way ews undo && git -C "$ws" status --short >got && test_must_be_empty got && git -C way ews round end --agent way && test "$(git -C way rev-parse "$round^{tree}")" = "$work"
+'
+
 test_expect_success STRACE 'P4: the end of a round that was killed comes to its own end first: another would leave it unfinished for good, and undo with it' '
 	for how in "--mode worktree" "--mode isolated"; do
 		begin_late() { late=$(git -C late ews round start --agent goes_on $how) && echo w >"${late:?}/w" && test_expect_code 137 killat -c "$1" 1 git-ews -C late round end --agent goes_on && echo late >"${late:?}/late" && git -C late ews recover --all >out && test_grep "its end was finished$" out && test "$(git -C late show "ews/${late##*/}:w" "ews/${late##*/}:late" | tr "\n" " ")" = "w late " && git -C late ews undo && test_path_is_file "${late:?}/late" && git -C late ews round end --agent goes_on; } &&

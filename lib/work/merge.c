@@ -125,6 +125,7 @@ static void set(struct merge *merge, const char *path, const struct ews_entry *e
 static void clash(struct merge *merge, const char *path, const struct ews_entry *theirs, const char *why,
 		  bool can_force)
 {
+	can_force = can_force || merge->opts->is_nowhere;
 	if (merge->opts->favor != EWS_MERGE_THEIRS || !can_force) {
 		merge->result->is_blocked = merge->result->is_blocked || !can_force;
 		say(&merge->result->conflicts, path, why);
@@ -318,6 +319,12 @@ static bool is_gitlink(const struct ews_entry *entry)
 	return entry && entry->type == EWS_ENTRY_GITLINK;
 }
 
+/* Is it a repository of its own, with a directory on a disk that nobody else may touch? */
+static bool is_repository(const struct merge *merge, const struct ews_change *change, const struct ews_entry *ours)
+{
+	return !merge->opts->is_nowhere && (is_gitlink(change->from) || is_gitlink(change->to) || is_gitlink(ours));
+}
+
 /* Something of ours stands where a directory has to be. Nobody writes by way of a link, whatever he wants. */
 static void clash_in_way(struct merge *merge, const char *path, const struct ews_entry *theirs,
 			 const struct ews_entry *ours)
@@ -386,7 +393,7 @@ static int merge_one(struct merge *merge, const struct ews_change *change)
 	const struct ews_entry *ours = now_at(merge, change->path);
 	const struct ews_skip *skip = ours ? NULL : skip_at(merge, change->path);
 
-	if (is_gitlink(change->from) || is_gitlink(change->to) || is_gitlink(ours)) {
+	if (is_repository(merge, change, ours)) {
 		/* The session's state may have left it out, and it is named already. */
 		ews_path_line_add_once(&merge->result->left_out, change->path, ews_skip_word(EWS_SKIP_REPOSITORY));
 		return 0;
@@ -450,8 +457,9 @@ static void merge_over_dir(struct merge *merge, const struct ews_change *change)
 {
 	const struct ews_entry *ours = now_at(merge, change->path);
 	const struct ews_skip *skip;
+	bool can_clear;
 
-	if (is_gitlink(change->to) || is_gitlink(change->from) || !is_for_later(change, ours))
+	if (is_repository(merge, change, NULL) || !is_for_later(change, ours))
 		return;
 	if (!change->to) {
 		/* As git has it: what somebody else has put into a directory keeps it, ignored or not. */
@@ -465,10 +473,10 @@ static void merge_over_dir(struct merge *merge, const struct ews_change *change)
 		set(merge, change->path, change->to);
 		return;
 	}
-	if (merge->opts->favor == EWS_MERGE_THEIRS && (!skip || can_move(skip)))
+	can_clear = !skip || can_move(skip) || merge->opts->is_nowhere;
+	if (merge->opts->favor == EWS_MERGE_THEIRS && can_clear)
 		(void)is_left_below(merge, change->path, true);
-	clash(merge, change->path, change->to, "a directory in the project, with more in it",
-	      !skip || can_move(skip));
+	clash(merge, change->path, change->to, "a directory in the project, with more in it", can_clear);
 }
 
 static void list_new_dirs(struct merge *merge)

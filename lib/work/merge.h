@@ -32,6 +32,7 @@ struct ews_merge_opts {
 	const struct ews_entries *theirs; /* the latter */
 	const struct ews_strv *renames; /* the old and the new name of each file that `changes` rename, by turns */
 	enum ews_merge_favor favor;
+	bool is_nowhere; /* no directory is to become what comes of it: a link leads nobody astray, and no skip is in the way */
 	const char *our_label, *their_label; /* behind the markers */
 };
 

@@ -5,6 +5,7 @@
  */
 #include "work/remains_work.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +106,11 @@ static bool is_file(const struct ews_entry *entry)
 	return entry && entry->type == EWS_ENTRY_FILE;
 }
 
+static bool is_repository(const struct ews_entry *entry)
+{
+	return entry && entry->type == EWS_ENTRY_GITLINK;
+}
+
 static bool lacks_content(struct ews_odb *odb, const struct ews_entry *entry)
 {
 	return (is_file(entry) || entry->type == EWS_ENTRY_LINK) && !ews_odb_has(odb, &entry->oid);
@@ -120,11 +126,16 @@ static bool lacks_text(struct ews_odb *odb, const struct ews_change *change, con
 	       (lacks_content(odb, change->from) || lacks_content(odb, change->to) || lacks_content(odb, mine));
 }
 
-/* Can it be done to files? What a partial clone never had was in no workspace either. */
+/*
+ * Can it be done to files? No commit has what is in a repository of its own; and what a partial clone never had was in no workspace
+ * either.
+ */
 static bool can_do(const struct work *work, const struct ews_change *change, const struct ews_entry *mine)
 {
 	struct ews_odb *odb = work->session->repo->odb;
 
+	if (is_repository(change->to) && (is_repository(change->from) || is_repository(mine)))
+		return false;
 	if (!change->to || !lacks_content(odb, change->to))
 		return true;
 	if (!ews_odb_is_partial(odb) || mine)
@@ -141,8 +152,12 @@ static void take_change(struct work *work, const struct ews_change *change)
 	/* What can't be merged is as it was committed, as if it were new. */
 	if (change->from && !lacks_text(work->session->repo->odb, change, mine))
 		ews_entries_add_copy(&work->from, change->from);
-	if (change->to)
-		ews_entries_add_copy(&work->to, change->to);
+	if (!change->to)
+		return;
+	ews_entries_add_copy(&work->to, change->to);
+	/* To git a repository that is not filled is an empty directory. */
+	if (work->left_out && is_repository(change->to))
+		work->to.items[work->to.n - 1].type = EWS_ENTRY_DIR;
 }
 
 /* Most of a project is alike in both, and is neither read nor asked for. */
@@ -163,7 +178,7 @@ static int read_work(struct work *work, const struct ews_oid *first, const struc
 	return 0;
 }
 
-/* Where both changed a line it is as was committed. Returns 1 where something is in the way. */
+/* Where both changed a line, or nothing can be merged, it is as was committed. */
 static int merge(struct ews_entries *out, struct ews_batch *batch, const struct work *work,
 		 const struct ews_skips *skips)
 {
@@ -177,12 +192,14 @@ static int merge(struct ews_entries *out, struct ews_batch *batch, const struct 
 					     .closed = closed,
 					     .changes = &changes,
 					     .theirs = &work->all,
-					     .favor = EWS_MERGE_THEIRS };
+					     .favor = EWS_MERGE_THEIRS,
+					     .is_nowhere = true };
 	int rc;
 
 	ews_changes_between(&changes, &work->from, &work->to, ews_entry_equal_in_git);
 	rc = ews_merge(out, &result, &opts);
-	return rc < 0 ? rc : result.conflicts.n > 0;
+	assert(rc < 0 || !result.conflicts.n);
+	return rc;
 }
 
 /* Do to `base` what lies between `first` and `head`. */
@@ -200,13 +217,13 @@ static int write_tree(struct ews_oid *out, const struct ews_session *session, co
 
 	if (rc == 0)
 		rc = read_work(&work, first, head);
-	*out = ews_oid_equal(&base_tree, &work.first_tree) ? work.head_tree : base_tree;
+	*out = work.head_tree;
 	if (rc == 0 && ews_oid_equal(&base_tree, &work.first_tree))
 		return 0;
 	if (rc == 0)
 		rc = merge(&merged, batch, &work, &skips);
-	if (rc != 0)
-		return rc < 0 ? or_lost(rc) : 0;
+	if (rc < 0)
+		return or_lost(rc);
 	rc = ews_tree_write(out, batch, &merged);
 	if (rc == 0)
 		rc = ews_batch_commit(batch);
@@ -363,7 +380,41 @@ static int merge_files(struct ews_entries *out, struct work *work, const struct 
 	}
 	if (rc == 0)
 		rc = commit_batch(merged, odb);
-	return rc != 0 ? rc : measure(out, work->ours, odb);
+	return rc < 0 ? rc : measure(out, work->ours, odb);
+}
+
+/*
+ * Was it at `skip`, or in its place, that something was committed, or that a repository went? What is ignored may have files among it
+ * that are not.
+ */
+static bool is_overtaken(const struct ews_skip *skip, const struct work *work)
+{
+	EWS_CLEANUP(free) char *at = ews_strdup(skip->path);
+	bool is_by_rule = skip->reason == EWS_SKIP_IGNORED || skip->reason == EWS_SKIP_PRESENT;
+	bool is = is_repository(ews_entries_find(&work->from, skip->path)) ||
+		  (!is_by_rule && ews_entries_has_below(&work->to, skip->path));
+
+	for (char *slash = at; slash && !is; slash = strrchr(at, '/')) {
+		const struct ews_entry *entry;
+
+		if (slash != at)
+			*slash = '\0';
+		entry = ews_entries_find(&work->to, at);
+		is = entry && entry->type != EWS_ENTRY_DIR;
+	}
+	return is;
+}
+
+static void drop_skips(struct ews_skips *skips, const struct work *work)
+{
+	struct ews_skips kept = EWS_SKIPS_INIT;
+
+	for (size_t i = 0; i < skips->n; i++)
+		if (!is_overtaken(&skips->items[i], work))
+			ews_skips_add(&kept, skips->items[i].path, skips->items[i].reason, skips->items[i].size)->type =
+				skips->items[i].type;
+	ews_skips_release(skips);
+	*skips = kept;
 }
 
 int ews_remains_files(struct ews_scan *scan, struct ews_strv *left_out, const struct ews_session *session,
@@ -387,6 +438,7 @@ int ews_remains_files(struct ews_scan *scan, struct ews_strv *left_out, const st
 		ews_error_clear();
 		return EWS_REMAINS_WORK_LOST;
 	}
+	drop_skips(&scan->skips, &work);
 	scan->entries = files;
 	files = base;
 	if (left_out)

@@ -26,8 +26,8 @@ enum ews_remains_work {
 
 /*
  * The same done to the files of `scan`, the session's base, which began at the commit `first` (none: at nothing), as they were there: what
- * undo brings back has the work. The new contents are durable. Says what it came to, and adds to `left_out` (NULL: nobody asks) what it
- * lacks, as "<path>\t<why>"; fails only when it is interrupted.
+ * undo brings back has the work. Where nothing can be merged, it is as was committed. The new contents are durable. Says what it came to,
+ * and adds to `left_out` (NULL: nobody asks) what it lacks, as "<path>\t<why>"; fails only when it is interrupted.
  */
 int ews_remains_files(struct ews_scan *scan, struct ews_strv *left_out, const struct ews_session *session,
 		      const struct ews_oid *first);
