@@ -264,6 +264,11 @@ test_expect_success 'P4: what nothing can be merged with is as it was committed,
 	git -C way ews undo && git -C "$ws" status --short >got && test_must_be_empty got && git -C way ews round end --agent way && test "$(git -C way rev-parse "$round^{tree}")" = "$work"
 '
 
+test_expect_success 'P1: what the agent of a deleted workspace had committed of its scratch is in no round' '
+	git -C late ews round start --agent own >out 2>err && take_ws out && round=ews/$(basename "${ws:?}") && (cd "${ws:?}" && mkdir -p .ews_scratch .superqode && echo n >.ews_scratch/n && echo x >.superqode/x && echo w >w && git add -f .ews_scratch/n .superqode/x w && git commit -qm work) && rm -rf "${ws:?}" &&
+	git -C late ews round end --agent own --force && git -C late diff --name-only "$round^" "$round" >got && echo w | test_cmp - got && git -C late ews undo && test_path_is_missing "${ws:?}/.superqode/x" && test "$(cat "${ws:?}/w")" = w && git -C late ews round end --agent own && git -C late diff --name-only "$round^" "$round" >got && echo w | test_cmp - got
+'
+
 test_expect_success STRACE 'P4: the end of a round that was killed comes to its own end first: another would leave it unfinished for good, and undo with it' '
 	for how in "--mode worktree" "--mode isolated"; do
 		begin_late() { late=$(git -C late ews round start --agent goes_on $how) && echo w >"${late:?}/w" && test_expect_code 137 killat -c "$1" 1 git-ews -C late round end --agent goes_on && echo late >"${late:?}/late" && git -C late ews recover --all >out && test_grep "its end was finished$" out && test "$(git -C late show "ews/${late##*/}:w" "ews/${late##*/}:late" | tr "\n" " ")" = "w late " && git -C late ews undo && test_path_is_file "${late:?}/late" && git -C late ews round end --agent goes_on; } &&

@@ -20,6 +20,7 @@
 #include "work/head.h"
 #include "work/history.h"
 #include "work/merge.h"
+#include "work/rules.h"
 #include "work/session_place.h"
 
 #define HAS_WORK 2
@@ -90,6 +91,7 @@ struct work {
 	struct ews_entries from, to; /* as they are stored, where they differ */
 	struct ews_entries all; /* all that they came to */
 	struct ews_oid first_tree, head_tree;
+	bool has_own; /* some of it is not to be done */
 };
 
 static void release_work(struct work *work)
@@ -160,21 +162,32 @@ static void take_change(struct work *work, const struct ews_change *change)
 		work->to.items[work->to.n - 1].type = EWS_ENTRY_DIR;
 }
 
-/* Most of a project is alike in both, and is neither read nor asked for. */
+/*
+ * Most of a project is alike in both, and is neither read nor asked for. What is ours alone is part of no snapshot, and of no round,
+ * whoever committed it.
+ */
 static int read_work(struct work *work, const struct ews_oid *first, const struct ews_oid *head)
 {
 	EWS_CLEANUP(entries) struct ews_entries from = EWS_ENTRIES_INIT;
 	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
-	struct ews_odb *odb = work->session->repo->odb;
+	EWS_CLEANUP(strv) struct ews_strv own = EWS_STRV_INIT;
+	const struct ews_session *session = work->session;
+	struct ews_odb *odb = session->repo->odb;
 	int rc = list_commit(&from, &work->first_tree, odb, first);
 
 	if (rc == 0)
 		rc = list_commit(&work->all, &work->head_tree, odb, head);
 	if (rc < 0)
 		return rc;
+	ews_rules_own(&own, session->repo, session->state.workspace);
 	ews_changes_between(&changes, &from, &work->all, ews_entry_equal_in_git);
-	for (size_t i = 0; i < changes.n; i++)
-		take_change(work, &changes.items[i]);
+	for (size_t i = 0; i < changes.n; i++) {
+		bool is_own = ews_path_is_inside_any(changes.items[i].path, (const char *const *)own.items);
+
+		work->has_own = work->has_own || is_own;
+		if (!is_own)
+			take_change(work, &changes.items[i]);
+	}
 	return 0;
 }
 
@@ -218,7 +231,7 @@ static int write_tree(struct ews_oid *out, const struct ews_session *session, co
 	if (rc == 0)
 		rc = read_work(&work, first, head);
 	*out = work.head_tree;
-	if (rc == 0 && ews_oid_equal(&base_tree, &work.first_tree))
+	if (rc == 0 && ews_oid_equal(&base_tree, &work.first_tree) && !work.has_own)
 		return 0;
 	if (rc == 0)
 		rc = merge(&merged, batch, &work, &skips);
