@@ -486,6 +486,8 @@ static int take_up(struct ews_end_result *out, struct ews_session *session, cons
 	rc = ews_remains_keep(&remains, &out->skipped, session, opts->dry_run);
 	out->kept_snapshot = ews_steal(&remains.snapshot);
 	out->gone_work = remains.work;
+	out->unfiltered = remains.unfiltered;
+	remains.unfiltered = (struct ews_strv)EWS_STRV_INIT;
 	out->differs = rc > 0;
 	return rc < 0 ? rc : 0;
 }

@@ -73,14 +73,14 @@ static int read_base(struct ews_snapshot *base, struct ews_content *content, str
 }
 
 /* With what was committed there, so that the files that undo brings back are those that HEAD has beside them. */
-static int add_work(struct ews_content *content, enum ews_remains_work *work, struct ews_strv *left_out,
+static int add_work(struct ews_content *content, struct ews_remains *out, struct ews_strv *left_out,
 		    const struct ews_session *session, const struct ews_oid *first)
 {
-	int rc = ews_remains_files(&content->scan, left_out, session, first);
+	int rc = ews_remains_files(&content->scan, left_out, &out->unfiltered, session, first);
 
 	if (rc < 0)
 		return rc;
-	*work = rc;
+	out->work = rc;
 	ews_scan_count(&content->scan);
 	ews_manifest_hash(content->hash, &content->scan.entries);
 	return 0;
@@ -89,6 +89,7 @@ static int add_work(struct ews_content *content, enum ews_remains_work *work, st
 void ews_remains_release(struct ews_remains *remains)
 {
 	free(remains->snapshot);
+	ews_strv_release(&remains->unfiltered);
 }
 
 int ews_remains_keep(struct ews_remains *out, struct ews_strv *closed, struct ews_session *session, bool dry_run)
@@ -105,7 +106,6 @@ int ews_remains_keep(struct ews_remains *out, struct ews_strv *closed, struct ew
 					  .prefix = EWS_REF_TRASH,
 					  .closed = closed };
 	EWS_CLEANUP(fd) int git = ews_session_open_admin(session);
-	enum ews_remains_work work = EWS_REMAINS_NO_WORK;
 	int rc;
 
 	if (git < 0 && git != EWS_ENOTFOUND)
@@ -124,13 +124,12 @@ int ews_remains_keep(struct ews_remains *out, struct ews_strv *closed, struct ew
 	rc = has_commits(closed, session, &base.head);
 	if (rc < 0 || (!rc && !differs(&was, &content.git, ews_odb_algo(repo->odb))))
 		return rc;
-	rc = dry_run || !base.id ? 0 : add_work(&content, &work, closed, session, &base.head);
+	rc = dry_run || !base.id ? 0 : add_work(&content, out, closed, session, &base.head);
 	if (rc == 0 && !dry_run)
 		rc = ews_snapshot_keep(&snapshot, repo, batch, &content, &opts);
 	if (rc < 0)
 		return rc;
 	out->snapshot = dry_run ? NULL : ews_strdup(snapshot.id);
-	out->work = work;
 	return 1;
 }
 

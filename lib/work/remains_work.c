@@ -88,6 +88,7 @@ struct work {
 	const struct ews_session *session;
 	const struct ews_entries *ours;
 	struct ews_strv *left_out; /* of a workspace's files, what can't be done to them; NULL: it is for a commit */
+	struct ews_strv filtered; /* of `to` those with a filter, "<path>\t<filter>": they are as they are stored */
 	struct ews_entries from, to; /* as they are stored, where they differ */
 	struct ews_entries all; /* all that they came to */
 	struct ews_oid first_tree, head_tree;
@@ -99,6 +100,7 @@ static void release_work(struct work *work)
 	ews_entries_release(&work->from);
 	ews_entries_release(&work->to);
 	ews_entries_release(&work->all);
+	ews_strv_release(&work->filtered);
 }
 
 EWS_CLEANUP_DEFINE(work, struct work, release_work)
@@ -285,14 +287,17 @@ static int take_converted(void *payload, struct ews_entry *entry, const void *da
 	return ews_batch_add(&to->oid, conversion->batch, EWS_OBJECT_BLOB, data, len);
 }
 
-static int convert_list(struct ews_entries *list, struct ews_batch *batch, const struct ews_entries *attributes,
-			const char *work_tree, struct ews_repo *repo)
+static int convert_list(struct ews_entries *list, struct ews_strv *filtered, struct ews_batch *batch,
+			const struct ews_entries *attributes, const char *work_tree, struct ews_repo *repo)
 {
 	EWS_CLEANUP(entries) struct ews_entries files = EWS_ENTRIES_INIT;
 	struct conversion conversion = { list, batch };
-	const struct ews_convert convert = {
-		.repo = repo, .work_tree = work_tree, .all = attributes, .take = take_converted, .payload = &conversion
-	};
+	const struct ews_convert convert = { .repo = repo,
+					     .work_tree = work_tree,
+					     .all = attributes,
+					     .filtered = filtered,
+					     .take = take_converted,
+					     .payload = &conversion };
 
 	for (size_t i = 0; i < list->n; i++)
 		if (is_file(&list->items[i]) && !lacks_content(repo->odb, &list->items[i]))
@@ -341,9 +346,9 @@ static int convert(struct work *work, struct ews_batch *batch)
 	dir = ews_path_join(bench.dir, "files");
 	rc = ews_convert_put_attributes(dir, repo, &attributes);
 	if (rc == 0)
-		rc = convert_list(&work->from, batch, &attributes, dir, repo);
+		rc = convert_list(&work->from, NULL, batch, &attributes, dir, repo);
 	if (rc == 0)
-		rc = convert_list(&work->to, batch, &attributes, dir, repo);
+		rc = convert_list(&work->to, &work->filtered, batch, &attributes, dir, repo);
 	if (rc == 0)
 		keep_stored(work, &from, &to);
 	return rc;
@@ -418,6 +423,20 @@ static bool is_overtaken(const struct ews_skip *skip, const struct work *work)
 	return is;
 }
 
+/* Of what was committed, and is not as the base has it, those that have a filter. */
+static void name_unfiltered(struct ews_strv *out, const struct work *work, const struct ews_entries *files)
+{
+	for (size_t i = 0; i < work->filtered.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+		const char *filter = ews_path_line_split(&path, work->filtered.items[i]);
+		const struct ews_entry *entry = ews_entries_find(files, path.ptr);
+		const struct ews_entry *mine = ews_entries_find(work->ours, path.ptr);
+
+		if (entry && !(mine && ews_oid_equal(&mine->oid, &entry->oid)))
+			ews_path_line_add(out, path.ptr, filter);
+	}
+}
+
 static void drop_skips(struct ews_skips *skips, const struct work *work)
 {
 	struct ews_skips kept = EWS_SKIPS_INIT;
@@ -430,8 +449,8 @@ static void drop_skips(struct ews_skips *skips, const struct work *work)
 	*skips = kept;
 }
 
-int ews_remains_files(struct ews_scan *scan, struct ews_strv *left_out, const struct ews_session *session,
-		      const struct ews_oid *first)
+int ews_remains_files(struct ews_scan *scan, struct ews_strv *left_out, struct ews_strv *unfiltered,
+		      const struct ews_session *session, const struct ews_oid *first)
 {
 	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
 	EWS_CLEANUP(entries) struct ews_entries files = EWS_ENTRIES_INIT;
@@ -451,6 +470,7 @@ int ews_remains_files(struct ews_scan *scan, struct ews_strv *left_out, const st
 		ews_error_clear();
 		return EWS_REMAINS_WORK_LOST;
 	}
+	name_unfiltered(unfiltered, &work, &files);
 	drop_skips(&scan->skips, &work);
 	scan->entries = files;
 	files = base;

@@ -27,9 +27,10 @@ enum ews_remains_work {
 /*
  * The same done to the files of `scan`, the session's base, which began at the commit `first` (none: at nothing), as they were there: what
  * undo brings back has the work. Where nothing can be merged, it is as was committed. The new contents are durable. Says what it came to,
- * and adds to `left_out` (NULL: nobody asks) what it lacks, as "<path>\t<why>"; fails only when it is interrupted.
+ * and adds to `left_out` (NULL: nobody asks) what it lacks, as "<path>\t<why>"; fails only when it is interrupted. No filter program is
+ * run: what has one goes to `unfiltered`, "<path>\t<filter>", and is as git stores it.
  */
-int ews_remains_files(struct ews_scan *scan, struct ews_strv *left_out, const struct ews_session *session,
-		      const struct ews_oid *first);
+int ews_remains_files(struct ews_scan *scan, struct ews_strv *left_out, struct ews_strv *unfiltered,
+		      const struct ews_session *session, const struct ews_oid *first);
 
 #endif
