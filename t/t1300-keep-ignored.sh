@@ -153,6 +153,20 @@ test_expect_success 'P7: but what is gone by then is deleted, also from a direct
 	done
 '
 
+test_expect_success 'P7: what came into such a directory, was added and snapshotted, and is untracked again is named while it is there, and deleted once it is gone' '
+	test_repo since && echo built/ >since/.gitignore && git -C since add . && git -C since commit -qm rules && mkdir since/built && echo 1 >since/built/1 && start_ws since --keep-ignored=yes since && echo new >"${ws:?}/built/new" && git -C "$ws" add -f built/new && one=$(git -C since ews snapshot create since) && git -C "$ws" rm -q --cached built/new && two=$(git -C since ews snapshot create since) &&
+	git -C since ews diff --exit-code "$one" "$two" >out 2>err && test_must_be_empty out && test_grep "not in the patch: built/new (ignored)" err && git -C since ews diff --json "$one" "$two" >json && test_json_count json .not_in_patch 1 && mkdir -p since/built && echo new >since/built/new && git -C since add -f built/new && git -C since commit -qm new && git -C since ews apply "$one..$two" 2>err && test_grep "left out: built/new (ignored)" err && test_path_is_file since/built/new &&
+	rm "${ws:?}/built/new" && printf "D\tbuilt/new\n" >want && git -C since ews diff --name-status "$one" >out && test_cmp want out && for n in 1 2; do
+		gone=$(git -C since ews snapshot create since) && git -C since ews diff --name-status "$one" "$gone" >out 2>err && test_cmp want out && test_must_be_empty err || return 1
+	done && git -C since ews apply "$one..$gone" && test_path_is_missing since/built/new && echo again >"${ws:?}/built/new" && back=$(git -C since ews snapshot create since) && git -C since ews diff --exit-code "$one" "$back" 2>err && test_grep "not in the patch: built/new (ignored)" err
+'
+
+test_expect_success 'P7: a file that came along and was snapshotted is deleted where a directory has taken its place, and that is left out once' '
+	test_repo place && echo "*.o" >place/.gitignore && git -C place add . && git -C place commit -qm rules && echo x >place/x.o && start_ws place --keep-ignored=yes place && git -C "$ws" add -f x.o && one=$(git -C place ews snapshot create place) && git -C "$ws" rm -q --cached x.o && rm "${ws:?}/x.o" && mkdir "${ws:?}/x.o" && echo q >"${ws:?}/x.o/q" && two=$(git -C place ews snapshot create place) &&
+	git -C place ews snapshot show --coverage "$two" >out && grep -c "x\.o" out >count && echo 1 | test_cmp - count && printf "D\tx.o\n" >want && git -C place ews diff --name-status "$one" "$two" >out && test_cmp want out && printf "A\tx.o\n" >want && git -C place ews diff --name-status "$two" "$one" >out && test_cmp want out &&
+	git -C place ews revert --to "$one" place >out && test_grep "Status: Verified" out && test_path_is_file "${ws:?}/x.o" && git -C place ews undo place && test_path_is_file "${ws:?}/x.o/q"
+'
+
 test_expect_success 'restore of a snapshot leaves products, and make is not fooled' '
 	start_ws r snap && (cd "${ws:?}" && echo 1 >top.log) && id=$(git -C r ews snapshot create snap) && (cd "${ws:?}" && sed s/3/4/ src/more.c >n && cat n >src/more.c && rm n && make -s && echo 2 >top.log) &&
 	git -C r ews revert --to "$id" snap >out && test_grep "Status: Verified" out && echo 2 >want && test_cmp want "${ws:?}/top.log" && test_must_fail make -q -C "$ws" && make -s -C "$ws" && (cd "${ws:?}" && ./prog)

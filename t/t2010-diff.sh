@@ -571,4 +571,12 @@ test_expect_success STRACE 'P8: a branch, or what it leads to, that the disk doe
 	test_expect_code 128 test_strace trace -P "$PWD/disk/.git/refs/heads/out.lock" -e trace=openat -e inject=openat:error=ENOSPC git -C disk ews end --json --branch out d >out && test_grep INJECTED trace && test_json out .error.code no_space && git -C disk ews end --branch out d && git -C disk rev-parse out
 '
 
+test_expect_success 'P7, P8: of what a rule ignores by then a later snapshot says what is gone, and the rest is named: between snapshots, and by apply' '
+	test_repo later && start_ws later later && mkdir "${ws:?}/gen" && for n in a k m; do echo $n >"${ws:?}/gen/$n" || return 1; done && git -C "$ws" add . && git -C "$ws" commit -qm gen && one=$(git -C later ews snapshot create later) && git -C "$ws" rm -rq gen && echo gen/ >"${ws:?}/.gitignore" && mkdir "${ws:?}/gen" && echo b >"${ws:?}/gen/b" && echo M >"${ws:?}/gen/m" && two=$(git -C later ews snapshot create later) &&
+	printf "M\t.gitignore\nD\tgen/a\nD\tgen/k\n" >want && three=$(git -C later ews snapshot create later) && for to in "$two" "$three"; do
+		git -C later ews diff --name-status "$one" "$to" >out 2>err && test_cmp want out && echo "warning: not in the patch: gen (ignored)" >line && test_cmp line err || return 1
+	done && git -C later ews diff --name-status "$one" >out && printf "M\tgen/m\n" >>want && test_cmp want out && git -C later ews diff "$(git -C "$ws" rev-parse HEAD)" "$two" 2>err >out && test_grep "not in the patch: gen (ignored)" err &&
+	mkdir later/gen && for n in a k m; do echo $n >later/gen/$n || return 1; done && git -C later add . && git -C later commit -qm gen && git -C later ews apply "$one..$two" 2>err && test_grep "left out: gen (ignored)" err && test_path_is_missing later/gen/a && echo m | test_cmp - later/gen/m
+'
+
 test_done

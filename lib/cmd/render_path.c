@@ -120,7 +120,7 @@ static size_t count_skips(const struct ews_skips *skips, enum ews_skip_reason re
 	size_t n = 0;
 
 	for (size_t i = 0; i < skips->n; i++)
-		n += skips->items[i].reason == reason;
+		n += skips->items[i].reason == reason && !skips->items[i].is_gone;
 	return n;
 }
 

@@ -189,6 +189,7 @@ static bool settle_entry(struct ews_entry *entry, const char *strings, uint64_t 
 
 static bool settle_skip(struct ews_skip *skip, const char *strings, uint64_t len)
 {
+	skip->is_gone = false; /* no scan says that, and older versions have anything there */
 	return ews_skip_is_reason(skip->reason) && find_string(&skip->path, strings, len) && skip->path;
 }
 

@@ -217,7 +217,9 @@ static void add_entry(struct ews_buf *out, const struct ews_manifest_pieces *pie
 
 static void add_skip(struct ews_buf *out, const struct ews_skip *skip)
 {
-	ews_buf_addf(out, "skip %s %" PRIu64 " ", ews_skip_word(skip->reason), skip->size);
+	/* One more digit, which says nothing to older versions: to them it is ignored, and no more. */
+	ews_buf_addf(out, "skip %s %s%" PRIu64 " ", ews_skip_word(skip->reason), skip->is_gone ? "0" : "",
+		     skip->size);
 	ews_path_escape(out, skip->path, strlen(skip->path));
 	ews_buf_addc(out, '\n');
 }
@@ -612,7 +614,7 @@ static bool parse_skip(struct reading *reading, char *line)
 
 	if (!code || !parse_number(&bytes, size, 10) || !parse_path(&reading->path, line))
 		return false;
-	ews_skips_add(reading->skips, reading->path.ptr, code, bytes);
+	ews_skips_add(reading->skips, reading->path.ptr, code, bytes)->is_gone = size[0] == '0' && size[1];
 	return true;
 }
 

@@ -49,7 +49,10 @@ void ews_skips_add_all(struct ews_skips *list, const struct ews_skips *from)
 	for (size_t i = 0; i < from->n; i++) {
 		const struct ews_skip *skip = &from->items[i];
 
-		ews_skips_add(list, skip->path, skip->reason, skip->size)->type = skip->type;
+		struct ews_skip *copy = ews_skips_add(list, skip->path, skip->reason, skip->size);
+
+		copy->type = skip->type;
+		copy->is_gone = skip->is_gone;
 	}
 }
 

@@ -42,6 +42,7 @@ struct ews_skip {
 	const char *path; /* the whole subtree below it is left out as well */
 	enum ews_skip_reason reason;
 	uint8_t type; /* what stood there (enum ews_entry_type) where a scan left it out; 0: not known */
+	bool is_gone; /* ignored: what an earlier state had there is gone, whatever came into its place */
 	uint64_t size;
 };
 

@@ -369,6 +369,8 @@ static int find_level(struct ews_oid *out, struct ews_odb *odb, const struct ews
 			at++;
 		if (at == n_items || ews_tree_item_cmp(&items[at], &wanted) != 0)
 			continue;
+		if (is_dir && !name[len + 1])
+			out[i] = items[at].oid;
 		if (!is_dir && (items[at].mode & MODE_TYPE) != EWS_MODE_GITLINK)
 			out[i] = items[at].oid;
 		else if (is_dir && prefix_len + len < EWS_TREE_PATH_MAX)

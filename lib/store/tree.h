@@ -40,7 +40,7 @@ int ews_tree_list_with_ids(struct ews_entries *out, struct ews_odb *odb, const s
 
 /*
  * Give to each of `n` paths, sorted by their bytes, the id of what the tree `root` has there: a file or a link, and none
- * where it has neither. Only the trees on the way to them are read.
+ * where it has neither; of one that ends in a slash a directory's. Only the trees on the way to them are read.
  */
 int ews_tree_find(struct ews_oid *out, struct ews_odb *odb, const struct ews_oid *root, const char *const *paths,
 		  size_t n);

@@ -19,6 +19,7 @@
 #include "work/epoch.h"
 #include "work/ignored.h"
 #include "work/look.h"
+#include "work/session_place.h"
 
 #define RAW_BYTES_MAX EWS_GIB
 /* Up to so many files there is room for a third list; beyond it the project's goes before the base's is read. */
@@ -121,39 +122,34 @@ static bool is_now(const char *name)
 
 /*
  * Add to `to` what `from` has where nobody could look in `to`; in the `later` one (else NULL) also where git no longer tracks it, and it is
- * there as it came along, or is ignored in a snapshot, which tells no more of it. Of a directory that is there with all that is in it the
- * more exact word on a path in it says that it may be gone. Returns whether there is any.
+ * there as it came along, or is ignored in a snapshot, which says of it at most that it is gone. Returns whether there is any.
  */
 static bool add_unseen(struct ews_content *to, const struct ews_content *from, const struct ews_diff_side *later)
 {
 	const struct ews_entries *known = &from->scan.entries;
 	EWS_CLEANUP(strv) struct ews_strv roots = EWS_STRV_INIT;
-	const char *present = NULL;
-	size_t n = to->scan.entries.n;
+	EWS_CLEANUP(entries) struct ews_entries added = EWS_ENTRIES_INIT;
 
 	for (size_t i = 0; i < to->scan.skips.n; i++) {
 		const struct ews_skip *skip = &to->scan.skips.items[i];
 		bool is_present = later && ews_skip_is_present(skip->reason);
-		/* In a directory that is there it is the more exact word. */
-		bool is_untold = later && !later->is_now && skip->reason == EWS_SKIP_IGNORED &&
-				 !(present && ews_path_is_inside(skip->path, present));
 
-		if (is_present)
-			present = skip->path;
-		if (is_present || is_untold || ews_skip_is_unseen(skip->reason))
+		if (is_present || (later && ews_diff_is_untold(later, skip)) || ews_skip_is_unseen(skip->reason))
 			ews_strv_add(&roots, skip->path);
 	}
+	ews_strv_unique(&roots);
 	for (size_t i = 0; i < roots.n; i++) {
 		size_t at = ews_path_find_first(known->items, sizeof(*known->items), known->n, roots.items[i]);
 
 		for (; at < known->n && ews_path_is_inside(known->items[at].path, roots.items[i]); at++)
-			if (!strcmp(ews_skips_covering(&to->scan.skips, known->items[at].path)->path, roots.items[i]))
-				ews_entries_add_copy(&to->scan.entries, &known->items[at]);
+			if (!strcmp(ews_skips_covering(&to->scan.skips, known->items[at].path)->path, roots.items[i]) &&
+			    !ews_entries_find(&to->scan.entries, known->items[at].path))
+				ews_entries_add_copy(&added, &known->items[at]);
 	}
-	if (to->scan.entries.n == n)
-		return false;
+	for (size_t i = 0; i < added.n; i++)
+		ews_entries_add_copy(&to->scan.entries, &added.items[i]);
 	ews_entries_sort(&to->scan.entries);
-	return true;
+	return added.n > 0;
 }
 
 static int write_seen(struct ews_diff_side *side, struct ews_repo *repo)
@@ -207,6 +203,17 @@ static bool is_ignored_by_now(const struct ews_content *to, const struct ews_con
 	return false;
 }
 
+/* As a snapshot of it would say. */
+static int settle_ignored(struct ews_diff *diff, struct ews_session *session, const struct ews_content *base)
+{
+	EWS_CLEANUP(fd) int root_fd = ews_session_open_workspace(session);
+	int rc = root_fd < 0 ? root_fd : ews_ignored_settle(&diff->to.content, session, base, NULL, NULL, true);
+
+	if (rc == 0)
+		(void)ews_ignored_note_gone(&diff->to.content.scan, &diff->from.content.scan, root_fd);
+	return rc;
+}
+
 /* The state that is named has what is ignored now: that is looked at as well. */
 static int add_ignored(struct ews_diff *diff, struct ews_repo *repo, struct ews_session *session)
 {
@@ -255,7 +262,7 @@ int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_sess
 	if (rc == 0 && !from)
 		rc = ews_snapshot_reading_finish(&reading);
 	if (rc == 0 && session && to_now && from && is_ignored_by_now(&diff->to.content, &diff->from.content, true))
-		rc = ews_ignored_settle(&diff->to.content, session, &base_content, NULL, NULL, true);
+		rc = settle_ignored(diff, session, &base_content);
 	if (rc == 0 && to_now && from && is_ignored_by_now(&diff->to.content, &diff->from.content, false))
 		rc = add_ignored(diff, repo, session);
 	diff->are_listed = rc == 0;

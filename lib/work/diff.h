@@ -57,6 +57,7 @@ struct ews_diff {
 	bool has_digests; /* ids in the contents are SHA-256 of the bytes; blobs have ids of their own */
 	struct ews_strv too_large; /* paths that no patch could hold; the patch leaves them out */
 	struct ews_strv not_in_patch; /* "<path>\t<what>": empty directories, modes, attributes, hard links, names a tree can't hold; path escaped */
+	size_t n_untold; /* how many of these are ignored in the later snapshot: that they differ nobody says */
 };
 
 #define EWS_DIFF_INIT { .paths = EWS_STRV_INIT, .too_large = EWS_STRV_INIT, .not_in_patch = EWS_STRV_INIT, .from = { .content = EWS_CONTENT_INIT }, .to = { .content = EWS_CONTENT_INIT } }
@@ -109,8 +110,14 @@ int ews_diff_differs(const struct ews_diff *diff, struct ews_repo *repo, char *c
 typedef void ews_diff_left_out_fn(void *payload, const struct ews_skip *skip, const char *words, bool is_same);
 
 /*
+ * Is it ignored in what is a snapshot, and not said to be gone? Then nobody can tell what became of what an earlier state has there; in what
+ * stands there now that was looked at.
+ */
+bool ews_diff_is_untold(const struct ews_diff_side *later, const struct ews_skip *skip);
+
+/*
  * Call `fn` for all that neither a patch nor who takes over what differs can know: what is ignored, excluded or our own is none of it,
- * but what came along, was held by the first side, and is untracked again.
+ * but what was held by the first side, and came along and is untracked again, or is untold.
  */
 void ews_diff_list_left_out(const struct ews_diff *diff, ews_diff_left_out_fn *fn, void *payload);
 

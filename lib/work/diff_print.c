@@ -410,8 +410,8 @@ int ews_diff_differs(const struct ews_diff *diff, struct ews_repo *repo, char *c
 	EWS_CLEANUP(buf) struct ews_buf lines = EWS_BUF_INIT;
 	int rc;
 
-	if (diff->not_in_patch.n || !args || !*args)
-		return diff->not_in_patch.n || diff->n;
+	if (diff->not_in_patch.n > diff->n_untold || !args || !*args)
+		return diff->not_in_patch.n > diff->n_untold || diff->n;
 	/* Not its --exit-code: beside -w that is 0 of changed modes, of renames, and of most forms whatever they show. */
 	ews_strv_add(&argv, "--numstat");
 	ews_strv_add_array(&argv, args);

@@ -178,11 +178,20 @@ static bool is_gone(const struct ews_diff *diff, const struct ews_skip *then)
 	       !ews_skips_covering(&diff->to.content.scan.skips, then->path);
 }
 
-/* Did it come along, and is what the first side has of it untracked again? Where all of that is gone there is nothing to say. */
+bool ews_diff_is_untold(const struct ews_diff_side *later, const struct ews_skip *skip)
+{
+	return skip->reason == EWS_SKIP_IGNORED && !skip->is_gone && !later->is_now;
+}
+
+/*
+ * Did it come along, and is what the first side has of it untracked again, or is it ignored by then, or could nobody look? Where all of
+ * that is gone there is nothing to say.
+ */
 static bool was_seen(const struct ews_diff *diff, const struct ews_skip *skip)
 {
 	const struct ews_entries *list = &diff->from.content.scan.entries;
-	size_t at = ews_skip_is_present(skip->reason)
+	size_t at = ews_skip_is_present(skip->reason) || ews_skip_is_unseen(skip->reason) ||
+				    ews_diff_is_untold(&diff->to, skip)
 			    ? ews_path_find_first(list->items, sizeof(*list->items), list->n, skip->path)
 			    : list->n;
 
@@ -239,6 +248,7 @@ static void leave_out_skip(void *payload, const struct ews_skip *skip, const cha
 		return;
 	if (unsaid->diff->opts.is_for_commit && !is_of(&unsaid->diff->to.content.scan.skips, skip))
 		return;
+	unsaid->diff->n_untold += skip->reason == EWS_SKIP_IGNORED;
 	/* It is among the entries, too. */
 	if (ews_skip_is_gits(skip->reason))
 		ews_path_line_add_once(&unsaid->diff->not_in_patch, skip->path, words);
@@ -315,12 +325,22 @@ static void list_unsaid(struct ews_diff *diff, const struct limits *limits, cons
 	ews_diff_list_left_out(diff, leave_out_skip, &names);
 }
 
+/* A plain revision says nothing of modes and attributes, so nothing can be missing but what is taken to be on the other side as it has it. */
+static void list_seen(struct ews_diff *diff, const struct limits *limits)
+{
+	const struct ews_skips *to = &diff->to.content.scan.skips;
+	struct unsaid_names names = { diff, limits };
+
+	for (size_t i = 0; i < to->n; i++)
+		if (was_seen(diff, &to->items[i]))
+			leave_out_skip(&names, &to->items[i], ews_skip_word(to->items[i].reason), false);
+}
+
 int ews_diff_list_unsaid(struct ews_diff *diff, struct ews_repo *repo)
 {
 	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
 	EWS_CLEANUP(strv) struct ews_strv meant = EWS_STRV_INIT;
 	struct limits limits = { .paths = &diff->paths };
-	/* A plain revision says nothing of modes and attributes, so nothing can be missing. */
 	bool says_all = ews_diff_side_has_manifest(&diff->from) && ews_diff_side_has_manifest(&diff->to);
 	int rc = 0;
 
@@ -334,5 +354,7 @@ int ews_diff_list_unsaid(struct ews_diff *diff, struct ews_repo *repo)
 	}
 	if (rc == 0 && says_all)
 		list_unsaid(diff, &limits, &changes);
+	else if (rc == 0)
+		list_seen(diff, &limits);
 	return rc;
 }

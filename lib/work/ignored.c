@@ -735,7 +735,8 @@ int ews_ignored_add(struct ews_content *now, const struct ews_entries *then, str
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < now->scan.skips.n; i++)
-		if (now->scan.skips.items[i].reason == EWS_SKIP_IGNORED && ews_entries_has_below(then, now->scan.skips.items[i].path))
+		if (now->scan.skips.items[i].reason == EWS_SKIP_IGNORED &&
+		    ews_entries_has_below(then, now->scan.skips.items[i].path))
 			ews_strv_add(&only, now->scan.skips.items[i].path);
 	if (!only.n)
 		return 0;
@@ -905,17 +906,88 @@ static void settle_by_base(struct ews_content *now, const struct ews_content *ba
 			skips->items[i].reason = EWS_SKIP_PRESENT;
 }
 
-/* What is gone from a directory that is present is not. */
+/* What is gone from something that is ignored or present has a skip of its own, or that of what is newer in its place. */
 static void except_gone(struct ews_skips *skips, const struct ews_strv *gone)
 {
 	EWS_CLEANUP(strv) struct ews_strv within = EWS_STRV_INIT;
 
-	for (size_t i = 0; i < gone->n; i++)
-		if (ews_skips_covering(skips, gone->items[i]))
+	for (size_t i = 0; i < gone->n; i++) {
+		const struct ews_skip *skip = ews_skips_covering(skips, gone->items[i]);
+
+		if (skip && !strcmp(skip->path, gone->items[i]))
+			skips->items[skip - skips->items].is_gone = skip->reason == EWS_SKIP_IGNORED;
+		else if (skip)
 			ews_strv_add(&within, gone->items[i]);
+	}
 	for (size_t i = 0; i < within.n; i++)
-		ews_skips_add(skips, within.items[i], EWS_SKIP_IGNORED, 0);
+		ews_skips_add(skips, within.items[i], EWS_SKIP_IGNORED, 0)->is_gone = true;
 	ews_skips_sort(skips);
+}
+
+/* Is what was at `path` certainly not there any more, a directory, or none, if that is known? */
+static bool is_away(int root_fd, const char *path, const struct ews_entry *then)
+{
+	const char *name;
+	EWS_CLEANUP(fd) int fd = ews_dir_open_parent(root_fd, path, &name);
+	struct stat st;
+
+	if (fd < 0) {
+		bool is_absent = fd == EWS_ENOTFOUND;
+
+		ews_error_clear();
+		return is_absent;
+	}
+	if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return ews_errno_is_absent(errno);
+	return then && ews_entry_is_dir(then) != S_ISDIR(st.st_mode);
+}
+
+/* Of what `then` has below what `skip` leaves out of `now`, or left out there itself by name. Returns how many there were. */
+static size_t find_gone(struct ews_strv *gone, const struct ews_scan *now, const struct ews_skip *skip,
+			const struct ews_scan *then, int root_fd)
+{
+	const struct ews_entries *list = &then->entries;
+	const struct ews_skips *skips = &then->skips;
+	size_t at = ews_path_find_first(list->items, sizeof(*list->items), list->n, skip->path);
+	size_t n = 0;
+
+	for (; at < list->n && ews_path_is_inside(list->items[at].path, skip->path); at++) {
+		const char *path = list->items[at].path;
+
+		if (is_inside_last(gone, path) || ews_skips_covering(&now->skips, path) != skip ||
+		    ews_entries_find(&now->entries, path))
+			continue;
+		n++;
+		if (is_away(root_fd, path, &list->items[at]))
+			ews_strv_add(gone, path);
+	}
+	at = ews_path_find_first(skips->items, sizeof(*skips->items), skips->n, skip->path);
+	for (; at < skips->n && ews_path_is_inside(skips->items[at].path, skip->path); at++) {
+		const char *path = skips->items[at].path;
+
+		if (skips->items[at].reason != EWS_SKIP_IGNORED || ews_skips_covering(&now->skips, path) != skip)
+			continue;
+		n++;
+		if (is_away(root_fd, path, NULL))
+			ews_strv_add(gone, path);
+	}
+	return n;
+}
+
+size_t ews_ignored_note_gone(struct ews_scan *now, const struct ews_scan *then, int root_fd)
+{
+	EWS_CLEANUP(strv) struct ews_strv gone = EWS_STRV_INIT;
+	size_t n = 0;
+
+	for (size_t i = 0; i < now->skips.n; i++) {
+		const struct ews_skip *skip = &now->skips.items[i];
+
+		if ((skip->reason == EWS_SKIP_IGNORED && !skip->is_gone) || ews_skip_is_present(skip->reason))
+			n += find_gone(&gone, now, skip, then, root_fd);
+	}
+	ews_strv_unique(&gone);
+	except_gone(&now->skips, &gone);
+	return n;
 }
 
 int ews_ignored_settle(struct ews_content *now, struct ews_session *session, const struct ews_content *base,

@@ -93,10 +93,17 @@ int ews_ignored_compare(struct ews_ignored_changes *out, const struct ews_entrie
 /*
  * The same for who wants to know no more; nothing is done where nothing came along. When the list is lost what `base`, which
  * `read_base` reads once it is wanted, says to be "present" is that, with all that is in it. `with_gone`: what is gone from a directory
- * that is present is ignored, too, and nobody takes it for present.
+ * that is present is ignored there, too, as what is gone.
  */
 int ews_ignored_settle(struct ews_content *now, struct ews_session *session, const struct ews_content *base,
 		       int (*read_base)(void *payload), void *payload, bool with_gone);
+
+/*
+ * Say in `now`, which stands below `root_fd`, what of the earlier state `then` has gone from what is ignored or present: nobody looks at the
+ * rest, so that nothing else tells it from what is there. What `then` says to be gone still is, unless something stands there. Returns how many
+ * paths of `then` are gone or there.
+ */
+size_t ews_ignored_note_gone(struct ews_scan *now, const struct ews_scan *then, int root_fd);
 
 void ews_ignored_changes_release(struct ews_ignored_changes *changes);
 void ews_ignored_release(struct ews_ignored *ignored);

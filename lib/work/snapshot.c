@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -16,6 +17,7 @@
 #include "store/hardlink.h"
 #include "store/lock.h"
 #include "store/step.h"
+#include "store/tree.h"
 #include "work/drop.h"
 #include "work/history.h"
 #include "work/ignored.h"
@@ -96,7 +98,7 @@ static int take_over(struct ews_content *content, struct ews_repo *repo, const s
 		const struct ews_skip *skip = &old.scan.skips.items[i];
 
 		if (!ews_path_is_inside_any(skip->path, only))
-			ews_skips_add(&scan->skips, skip->path, skip->reason, skip->size);
+			ews_skips_add(&scan->skips, skip->path, skip->reason, skip->size)->is_gone = skip->is_gone;
 	}
 	ews_entries_sort(&scan->entries);
 	ews_scan_count(scan);
@@ -117,6 +119,7 @@ struct taking {
 	struct ews_snapshot parent;
 	bool has_parent;
 	struct ews_content content;
+	size_t n_traced; /* paths of the parent's in what is ignored */
 	struct ews_sync_group group; /* the new ref */
 };
 
@@ -156,6 +159,50 @@ static int find_earlier(struct taking *taking)
 	return rc < 0 ? rc : 0;
 }
 
+/* Has the parent anything where something is ignored by now, or does it trace what was there? Its tree tells quickly. */
+static bool may_say_gone(const struct taking *taking)
+{
+	const struct ews_skips *skips = &taking->content.scan.skips;
+	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
+	EWS_CLEANUP(free) struct ews_oid *oids = ews_calloc(2 * skips->n + 1, sizeof(*oids));
+	bool has_any = taking->parent.traced > 0;
+
+	for (size_t i = 0; i < skips->n; i++) {
+		if (skips->items[i].reason != EWS_SKIP_IGNORED && !ews_skip_is_present(skips->items[i].reason))
+			continue;
+		ews_strv_add(&paths, skips->items[i].path);
+		ews_strv_addf(&paths, "%s/", skips->items[i].path);
+	}
+	ews_strv_sort(&paths);
+	if (ews_tree_find(oids, taking->repo->odb, &taking->parent.tree, (const char *const *)paths.items, paths.n) <
+	    0)
+		ews_error_clear(); /* then nothing is said */
+	for (size_t i = 0; i < paths.n && !has_any; i++)
+		has_any = !ews_oid_is_none(&oids[i]);
+	return has_any;
+}
+
+/* Nobody looks at what is ignored; but of what the state before had there it is to be said when it is gone. */
+static int note_gone(struct taking *taking)
+{
+	EWS_CLEANUP(content) struct ews_content before = EWS_CONTENT_INIT;
+	EWS_CLEANUP(fd) int root_fd = -1;
+
+	/* What the base has was looked at. */
+	if (!taking->has_parent || ews_oid_equal(&taking->parent.commit, &taking->base.commit) ||
+	    !may_say_gone(taking))
+		return 0;
+	if (ews_snapshot_content(&before, taking->repo, &taking->parent) < 0) {
+		ews_error_clear(); /* then nothing is said */
+		return 0;
+	}
+	root_fd = taking->session ? ews_session_open_workspace(taking->session) : ews_dir_open(taking->repo->project);
+	if (root_fd < 0)
+		return root_fd;
+	taking->n_traced = ews_ignored_note_gone(&taking->content.scan, &before.scan, root_fd);
+	return 0;
+}
+
 /* What stands there now. */
 static int look(struct taking *taking, struct ews_batch *batch)
 {
@@ -187,7 +234,7 @@ static int look(struct taking *taking, struct ews_batch *batch)
 			       only);
 	else if (rc >= 0)
 		rc = ews_content_check_only(&taking->content, NULL, opts->only, NULL);
-	return rc < 0 ? rc : 0; /* whatever was adopted */
+	return rc < 0 ? rc : note_gone(taking);
 }
 
 /* Keep it, with what it shares with a state before it; its ref is the group's. */
@@ -197,6 +244,7 @@ static int keep(struct ews_snapshot *out, struct taking *taking, struct ews_batc
 					  .subject = taking->opts->subject,
 					  .parent = taking->has_parent ? taking->parent.id : NULL,
 					  .prefix = EWS_REF_SNAPSHOTS,
+					  .traced = taking->n_traced,
 					  .is_as_found = !taking->opts->only,
 					  .formats_cache = true,
 					  .group = &taking->group };

@@ -48,6 +48,7 @@ struct ews_snapshot {
 	int64_t created_s;
 	uint32_t created_ns; /* tells those of one second apart */
 	uint64_t files, bytes;
+	uint64_t traced; /* how many paths that are ignored in it states before it have, so that it says when they go */
 	uint64_t unseen; /* how many paths are there that nobody could look at, so that its tree has not what they are */
 	/* Of one that was just kept: the ref of an earlier one that it shares with, and what that was at; NULL: there is none. */
 	char *shares_with;
@@ -117,6 +118,7 @@ struct ews_snapshot_opts {
 	const char *subject; /* NULL: a standard sentence */
 	const char *parent; /* snapshot id or NULL */
 	const char *prefix; /* which refs: EWS_REF_SNAPSHOTS, _TRASH or _SESSIONS */
+	uint64_t traced; /* as in the snapshot */
 	bool is_as_found; /* nothing was done with the entries since they were looked at: what they were kept as then (work/kept) is used again */
 	struct ews_strv *closed; /* gets what of the session's own git may not be read (work/history), and is not held then; NULL: that fails */
 	const struct ews_snapshot *like; /* one that is kept already and may have much of it: its trees are used again; NULL: none */

@@ -144,6 +144,7 @@ static int describe(struct ews_snapshot *out, struct ews_repo *repo, const struc
 	out->files = number_trailer(commit.message, "Ews-Files");
 	out->bytes = number_trailer(commit.message, "Ews-Bytes");
 	out->unseen = number_trailer(commit.message, "Ews-Unseen");
+	out->traced = number_trailer(commit.message, "Ews-Traced");
 	out->branch = ews_commit_trailer(commit.message, "Ews-Branch");
 	out->manifest = commit.parents[commit.n_parents - 1];
 	stamp = ews_commit_trailer(commit.message, "Ews-Time");

@@ -222,7 +222,7 @@ static void digest_skips(uint8_t out[EWS_CACHE_KEY_LEN], const struct ews_skips 
 
 	for (size_t i = 0; i < skips->n; i++) {
 		const struct ews_skip *skip = &skips->items[i];
-		const uint64_t words[] = { skip->reason, skip->size };
+		const uint64_t words[] = { skip->reason, skip->size, skip->is_gone };
 
 		ews_hash_add(hash, words, sizeof(words));
 		ews_hash_add_part(hash, skip->path, strlen(skip->path));
@@ -398,6 +398,8 @@ static char *format_message(const struct ews_snapshot *snap)
 		     "\nEws-Unseen: %" PRIu64 "\nEws-Hash: %s\n",
 		     snap->method, head_word(hex, snap), snap->parent, snap->created_s, snap->created_ns,
 		     snap->files, snap->bytes, snap->unseen, snap->hash);
+	if (snap->traced)
+		ews_buf_addf(&text, "Ews-Traced: %" PRIu64 "\n", snap->traced);
 	if (snap->branch)
 		ews_buf_addf(&text, "Ews-Branch: %s\n", snap->branch);
 	return ews_buf_steal(&text);
@@ -457,6 +459,7 @@ int ews_snapshot_keep(struct ews_snapshot *out, struct ews_repo *repo, struct ew
 	snap.ref = ews_strfmt("%s%s", opts->prefix, is_base ? snap.session : snap.id);
 	snap.files = content->scan.n_files;
 	snap.unseen = ews_skips_count_unseen(&content->scan.skips);
+	snap.traced = opts->traced;
 	snap.bytes = content->scan.size_bytes;
 	rc = find_head(&snap, repo, content, opts);
 	if (rc == 0)

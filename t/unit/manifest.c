@@ -120,7 +120,8 @@ static void make_random(struct ews_entries *entries, struct ews_skips *skips)
 	for (size_t n = fixture_pick(4); n; n--) {
 		random_path(&path);
 		ews_skips_add(skips, path.ptr, EWS_SKIP_IGNORED + fixture_pick(EWS_SKIP_CHANGING),
-			      (uint64_t)fixture_pick(1000) << fixture_pick(50));
+			      (uint64_t)fixture_pick(1000) << fixture_pick(50))
+			->is_gone = fixture_pick(2);
 	}
 	ews_skips_sort(skips);
 }
@@ -167,6 +168,7 @@ static void assert_same_lists(const struct trip *trip)
 	for (size_t i = 0; i < trip->skips.n; i++) {
 		cr_assert_str_eq(trip->skips_back.items[i].path, trip->skips.items[i].path);
 		cr_assert_eq(trip->skips_back.items[i].size, trip->skips.items[i].size);
+		cr_assert_eq(trip->skips_back.items[i].is_gone, trip->skips.items[i].is_gone);
 	}
 }
 

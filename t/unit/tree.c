@@ -301,6 +301,25 @@ Test(tree, what_is_found_in_it_is_what_its_list_has)
 	cr_assert_gt(n_found, 0);
 }
 
+Test(tree, a_directory_is_found_by_its_slash)
+{
+	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+	static const char *const paths[] = { "a", "a/", "a/b/", "a/b/c", "a/b/c/", "a/x/", "c/" };
+	static const bool is_there[] = { false, true, true, true, false, false, false };
+	struct ews_oid root, found[7];
+
+	ews_entries_add(&list, "a", 1)->type = EWS_ENTRY_DIR;
+	ews_entries_add(&list, "a/b", 3)->type = EWS_ENTRY_DIR;
+	*ews_entries_add(&list, "a/b/c", 5) =
+		(struct ews_entry){ .path = "a/b/c", .type = EWS_ENTRY_FILE, .mode = 0644 };
+	cr_assert_eq(ews_batch_add(&list.items[2].oid, batch, EWS_OBJECT_BLOB, "c", 1), 0);
+	cr_assert_eq(ews_tree_write(&root, batch, &list), 0);
+	cr_assert_eq(ews_batch_commit(batch), 0);
+	cr_assert_eq(ews_tree_find(found, odb, &root, paths, 7), 0);
+	for (size_t i = 0; i < 7; i++)
+		cr_assert_eq(!ews_oid_is_none(&found[i]), is_there[i], "%s", paths[i]);
+}
+
 Test(tree, nothing_gives_the_empty_tree)
 {
 	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
