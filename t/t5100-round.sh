@@ -392,6 +392,17 @@ test_expect_success 'P4: a tracked file that is left out is in the round as it w
 	done && git -C outsize checkout -q -b try && begin_in() { git -C outsize ews round start --agent m --partial >out && take_ws out && round=ews/$(basename "${ws:?}"); } && begin_in && echo w >"${ws:?}/w" && git -C outsize ews round end --agent m --json >json && test_json_count json ".rounds[0].changes.files_deleted" 0 && git -C outsize merge -q "$round" && test_path_is_file outsize/big
 '
 
+test_expect_success 'P8: where git in the workspace has it no more it is named that this is not in the round' '
+	test_repo shed && mkdir shed/d && head -c 1000001 /dev/zero | tee shed/big >shed/d/big && git -C shed add . && git -C shed commit -qm big && git -C shed config ews.maxFile 1000000 &&
+	for how in rm mv checkout none; do
+		(ews() { git -C shed ews "$@"; } && ews round start --agent a --partial >out && take_ws out && round=ews/$(basename "$ws") && case $how in
+		rm) git -C "$ws" rm -q --sparse big && git -C "$ws" commit -qm rm ;;
+		mv) git -C "$ws" mv --sparse big moved && git -C "$ws" commit -qm mv ;;
+		checkout) git -C "$ws" checkout -q HEAD~1 ;;
+		esac && ews round end --agent a >out 2>err && case $how in mv) printf "A\tmoved\n" ;; esac >want && git -C shed diff --name-status --no-renames HEAD "$round" >got && test_cmp want got && if test $how = none; then test_must_be_empty err; else test_grep "big (its removal: it was left out at the start)" err; fi) || return 1
+	done && start_ws shed s --partial && git -C "${ws:?}" rm -q --sparse big && git -C shed ews end --branch r s 2>err && test_grep "not on the branch: big (its removal: it was left out at the start)" err
+'
+
 test_expect_success USERS 'P4: and so is one that may not be read, and what lies in a directory that may not be entered' '
 	test_repo shut && chmod 000 shut/run.sh shut/src && test_give_user shut && test_as_user git -C shut ews round start --agent a >out 2>err && test_grep "left out: run.sh (unreadable)" err && take_ws out && echo w >"${ws:?}/w" && round=$(test_as_user git -C shut ews round end --agent a) && chmod 755 shut/run.sh shut/src && test_as_user git -C shut diff --name-status HEAD "$round" >got && printf "A\tw\n" | test_cmp - got
 '

@@ -415,9 +415,10 @@ static int add_left_out(struct result *result, struct ews_index *index)
 
 /*
  * What nobody could look at when the session began did not come along: where nothing stands in its place nobody has deleted it, and it
- * stays as it is stored. In place it was there.
+ * stays as it is stored. In place it was there. Where git's index has lost it, be it on purpose, or since something took all that is not
+ * there for deleted, it is named among `left_out`: that is not on the branch.
  */
-static void add_never_came(struct result *result)
+static void add_never_came(struct ews_strv *left_out, struct result *result, const struct ews_index *index)
 {
 	const struct ews_scan *base = &result->base.scan;
 	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
@@ -429,6 +430,9 @@ static void add_never_came(struct result *result)
 		    !ews_entries_find(result->now, path) && !is_below_file(result->now, path))
 			ews_entries_add_copy(&list, &result->stored.items[i]);
 	}
+	for (size_t i = 0; i < list.n; i++)
+		if (list.items[i].type != EWS_ENTRY_DIR && !ews_index_find(index, list.items[i].path))
+			ews_path_line_add(left_out, list.items[i].path, "its removal: it was left out at the start");
 	for (size_t i = 0; i < list.n; i++)
 		ews_entries_add_copy(result->now, &list.items[i]);
 	ews_entries_sort(result->now);
@@ -639,7 +643,7 @@ static int store(struct ews_branch_notes *notes, struct ews_session *session, st
 	if (rc == 0)
 		rc = add_left_out(&result, &staged.index);
 	if (rc == 0)
-		add_never_came(&result);
+		add_never_came(&notes->left_out, &result, &staged.index);
 	return rc;
 }
 
