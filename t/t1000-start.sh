@@ -554,6 +554,11 @@ test_expect_success 'P4: a start that fails in the middle leaves nothing' '
 	test_expect_code 128 git -C way ews start --in "$PWD/in-the-way" x >out 2>err && nothing_is_left way/.git
 '
 
+test_expect_success 'in a plain directory the hint where something is lost calls git at its store' '
+	mkdir plainly && echo once >plainly/lost && start_ws plainly first && id=$(git -C plainly ews snapshot create first) && blob=$(git hash-object plainly/lost) && echo now >plainly/lost && found=$(find "$HOME" -path "*/objects/$(echo "$blob" | cut -c1-2)/$(echo "$blob" | cut -c3-)") && test -f "$found" && rm "$found" &&
+	test_expect_code 128 git -C plainly ews start --from "$id" next 2>err && words=$(sed -n "s/^hint: nothing was begun; .\(git -C .* fsck\). shows.*/\1/p" err) && test -n "$words" && { (cd plainly && eval "$words") >out 2>&1 || :; } && test_grep "missing blob $blob" out
+'
+
 test_expect_success 'outside of a repository, and for $HOME itself: an error of one line and a hint' '
 	mkdir no-repo && rc=0 && { (cd no-repo && git ews diff) >out 2>err || rc=$?; } && test $rc = 128 &&
 	test_must_be_empty out && test_line_count -le 2 err &&

@@ -629,6 +629,13 @@ const struct ews_config *ews_repo_config_again(struct ews_repo *repo)
 	return ews_repo_config(repo);
 }
 
+char *ews_repo_git_words(const struct ews_repo *repo)
+{
+	EWS_CLEANUP(free) char *shown = ews_shell_shown(repo->git_dir);
+
+	return repo->is_plain ? ews_strfmt("git -C %s", shown) : ews_strdup("git");
+}
+
 void ews_repo_free(struct ews_repo *repo)
 {
 	if (!repo)

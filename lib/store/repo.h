@@ -105,6 +105,9 @@ int ews_repo_make_own_dir(const struct ews_repo *repo);
 /* A directory below repo->dir, made 0700 when missing. Returns a descriptor. */
 int ews_repo_subdir(struct ews_repo *repo, const char *rel);
 
+/* The words that call git at it from the project, to be copied: a plain directory is no repository itself. The caller frees it. */
+char *ews_repo_git_words(const struct ews_repo *repo);
+
 /*
  * What git calls the linked worktree that it is seen from, escaped; "" in the main one. The name stays where the work tree, or the
  * repository, moves. The caller frees it.

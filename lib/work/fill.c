@@ -57,9 +57,11 @@ static bool drop_failed(struct ews_ignored *ignored, struct ews_twin *twin, cons
  * Say of the first that failed why, and what helps; where a partial clone lacks its object, git fetches all those of
  * the commit.
  */
-static int fail_put(struct ews_odb *odb, const struct ews_twin *twin, const char *line)
+static int fail_put(const struct ews_repo *repo, const struct ews_twin *twin, const char *line)
 {
 	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT, content = EWS_BUF_INIT;
+	EWS_CLEANUP(free) char *git = ews_repo_git_words(repo);
+	struct ews_odb *odb = repo->odb;
 	size_t len = strcspn(line, "\t");
 	const struct ews_entry *entry = NULL;
 	char from[EWS_OID_HEX_MAX], to[EWS_OID_HEX_MAX];
@@ -80,7 +82,7 @@ static int fail_put(struct ews_odb *odb, const struct ews_twin *twin, const char
 		rc = EWS_EIO;
 	ews_error((enum ews_code)rc, "cannot fill the workspace: '%.*s': %s", (int)len, line, line + len + 1);
 	if (rc != EWS_EIO)
-		ews_error_hint("nothing was begun; 'git fsck' shows what else the store has lost");
+		ews_error_hint("nothing was begun; '%s fsck' shows what else the store has lost", git);
 	if (!lacks || twin->is_unborn)
 		return rc;
 	ews_odb_empty_tree(&empty, odb);
@@ -138,7 +140,7 @@ static int put_files(struct ews_filled *out, bool **is_stored, struct ews_sessio
 	for (size_t i = 0; i < report.lost_attrs.n; i++)
 		ews_strv_addf(&twin->notes, "an attribute could not be set: %s", report.lost_attrs.items[i]);
 	if (rc > 0 && !drop_failed(ignored, twin, &report.failed))
-		rc = fail_put(repo->odb, twin, report.failed.items[0]);
+		rc = fail_put(repo, twin, report.failed.items[0]);
 	if (rc < 0)
 		return rc;
 	out->workspace_fd = ews_steal_fd(&root);

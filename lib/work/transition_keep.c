@@ -36,20 +36,21 @@ static int add_link(struct ews_oid *out, struct ews_batch *batch, int dir_fd, co
 		       : ews_batch_add(out, batch, EWS_OBJECT_BLOB, text.ptr, text.len);
 }
 
-static int keep_anew(struct ews_batch *batch, int root_fd, const struct ews_entry *entry)
+static int keep_anew(const struct ews_transition_work *work, int root_fd, const struct ews_entry *entry)
 {
 	const char *name;
 	EWS_CLEANUP(fd) int dir = ews_dir_open_parent(root_fd, entry->path, &name);
+	EWS_CLEANUP(free) char *git = ews_repo_git_words(work->repo);
 	struct ews_oid oid = EWS_OID_NONE;
 	int rc = dir;
 
 	if (rc >= 0)
-		rc = entry->type == EWS_ENTRY_FILE ? add_file(&oid, batch, dir, name)
-						   : add_link(&oid, batch, dir, name);
+		rc = entry->type == EWS_ENTRY_FILE ? add_file(&oid, work->batch, dir, name)
+						   : add_link(&oid, work->batch, dir, name);
 	if (rc == 0 && !ews_oid_equal(&oid, &entry->oid))
 		rc = ews_error(EWS_ESTALE, "it changed meanwhile");
 	if (rc < 0)
-		ews_error_hint("nothing was changed; 'git fsck' shows what else the store has lost");
+		ews_error_hint("nothing was changed; '%s fsck' shows what else the store has lost", git);
 	return rc < 0 ? ews_error_wrap("the store has lost '%s', which can't be kept again", entry->path) : 0;
 }
 
@@ -73,7 +74,7 @@ int ews_transition_keep_lost(struct ews_transition_work *work, int root_fd)
 		    (change->to && ews_oid_equal(&from->oid, &change->to->oid)))
 			continue;
 		if (!ews_oid_is_none(&from->oid) && !is_kept(work, &from->oid))
-			rc = keep_anew(work->batch, root_fd, from);
+			rc = keep_anew(work, root_fd, from);
 	}
 	return rc;
 }
