@@ -175,6 +175,7 @@ test_expect_success 'what can not be looked at just now is neither of another ow
 
 test_expect_success USERS 'the same for an ordinary user in a repository of root' '
 	git clone -q origin roots && chmod -R a+rwX roots && test_expect_code 128 test_as_user git -C roots ews start >out 2>err && test_must_be_empty out && test_grep "safe.directory\|owner" err &&
+	test_expect_code 128 test_as_user env SUPERQODE_HOME="$PWD/home-65534/named" git -C roots -c color.ui=never ews status 2>err && test_grep "^error: .*belongs to another user$" err &&
 	git -C roots for-each-ref refs/ews >refs && test_must_be_empty refs
 '
 

@@ -383,9 +383,9 @@ int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum
 
 	if (!real)
 		return ews_error_os("cannot find the directory '%s'", cwd);
+	ews_config_take_environment();
 	rc = ews_home_find_workspace(&repo_dir, &id, home, real);
 	if (rc == 0) {
-		ews_config_take_environment();
 		ews_git_scrub_env();
 		return open_from_workspace(out, repo_dir, &id, home);
 	}
@@ -394,7 +394,6 @@ int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum
 		return rc;
 	rc = ews_home_find_trashed(&project, &step, home, real);
 	if (rc == 0) {
-		ews_config_take_environment();
 		ews_git_scrub_env();
 		rc = ews_repo_open_at(out, project, home);
 		if (rc == 0)
@@ -408,7 +407,6 @@ int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum
 		rc = open_place(out, &place, home);
 	if (rc == 0)
 		(*out)->trash_here = find_step_beside(real);
-	ews_config_take_environment();
 	ews_git_scrub_env();
 	return rc;
 }
