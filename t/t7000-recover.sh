@@ -393,6 +393,14 @@ test_expect_success 'P4: git works again in a workspace whose git directory lack
 	done
 '
 
+test_expect_success 'P4: where the index alone is damaged, HEAD stays at the commit that came since the last snapshot' '
+	for method in worktree snapshot; do
+		start_ws lacks ag --method $method && admin=$(git -C "${ws:?}" rev-parse --absolute-git-dir) && git -C "$ws" update-index --skip-worktree run.sh && rm "${ws:?}/run.sh" && git -C lacks ews snapshot create ag &&
+			(cd "$ws" && mkdir new && echo new >new/file && git add new && git commit -qm since && echo work >aw && git add aw && echo junk >"${admin:?}/index" && if test $method = worktree; then rm .git; else git config core.bare true; fi) && git -C lacks ews recover ag >out && test_grep "written anew, with the index of the commit that HEAD is at, and" out &&
+			has_work "$ws" since && git -C lacks ews diff --stat ag >out && test_grep "new/file | 1 +$" out && git -C lacks ews end ag && git -C lacks ews clean --now || return 1
+	done
+'
+
 test_expect_success 'P4: so an agent'"'"'s round comes to its end with the work' '
 	a=$(git -C bent ews round start --agent a) && echo work >"${a:?}/aw" && rm "${a:?}/.git" && test_must_fail git -C bent ews round end --agent a 2>err && hint=$(sed -n "s/^hint: .\(git ews recover [0-9a-f]*\). writes.*/\1/p" err) && (cd bent && eval "${hint:?}") && git -C bent ews round end --agent a >out && test "$(git -C bent show "$(cat out):aw")" = work
 '

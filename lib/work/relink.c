@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "store/index.h"
+#include "store/tree.h"
 #include "work/content.h"
 #include "work/head.h"
 #include "work/history.h"
@@ -54,9 +55,73 @@ static int check_git(const struct ews_session *session, const struct ews_gitstat
 	return 0;
 }
 
+/* The index that git makes of the commit, where `was` says which files the work tree need not have. */
+static int index_commit(struct ews_gitstate *git, struct ews_odb *odb, const struct ews_oid *commit,
+			const struct ews_gitstate *was)
+{
+	EWS_CLEANUP(commit) struct ews_commit read = EWS_COMMIT_INIT;
+	EWS_CLEANUP(entries) struct ews_entries list = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
+	EWS_CLEANUP(index) struct ews_index former = EWS_INDEX_INIT;
+	int rc = ews_odb_read_commit(&read, odb, commit);
+
+	if (rc == 0)
+		rc = ews_tree_list(&list, odb, &read.tree);
+	if (rc == 0 && ews_index_parse_state(&former, was, ews_odb_algo(odb)) < 0)
+		ews_error_clear(); /* then it has all */
+	if (rc == 0)
+		rc = ews_index_expand(&former, odb);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < list.n; i++) {
+		const struct ews_index_entry *known = ews_index_find(&former, list.items[i].path);
+		struct ews_index_entry *ie;
+
+		if (list.items[i].type == EWS_ENTRY_DIR)
+			continue;
+		ie = ews_index_add(&index, list.items[i].path);
+		ie->mode = ews_entry_git_mode(&list.items[i]);
+		ie->oid = list.items[i].oid;
+		ie->is_skip_worktree = known && known->is_skip_worktree;
+	}
+	ews_index_sort(&index);
+	ews_buf_truncate(&git->index, 0);
+	ews_index_format(&git->index, &index, ews_odb_algo(odb));
+	return 0;
+}
+
 /*
- * The state that git has there, unless it names what is neither there nor in the store: then that of a snapshot, whose id goes to `*from`,
- * which the caller frees.
+ * Where the index alone is damaged, and HEAD is at another commit than `last` has it, a commit would fall out of HEAD with that: then
+ * make the index anew. 1 or 0, or an error.
+ */
+static int mend_index(struct ews_gitstate *git, const struct ews_session *session, const struct ews_snapshot *last,
+		      const struct ews_gitstate *was)
+{
+	EWS_CLEANUP(strv) struct ews_strv closed = EWS_STRV_INIT;
+	bool had_index = git->has_index;
+	struct ews_oid head;
+	int rc;
+
+	if (!ews_gitstate_file(git, "HEAD"))
+		return 0;
+	git->has_index = false;
+	rc = ews_history_adopt(session, &closed, git);
+	git->has_index = had_index;
+	if (rc >= 0)
+		rc = ews_head_find_in(&head, session, git, NULL);
+	if (rc >= 0 && (rc != EWS_HEAD_AT_COMMIT || ews_oid_equal(&head, &last->head)))
+		return 0;
+	if (rc >= 0)
+		rc = index_commit(git, session->repo->odb, &head, was);
+	if (rc != EWS_EDAMAGED && rc != EWS_ENOTFOUND)
+		return rc < 0 ? rc : 1;
+	ews_error_clear();
+	return 0;
+}
+
+/*
+ * The state that git has there, unless it names what is neither there nor in the store: then that of a snapshot, or the index alone is
+ * another. What it was taken from goes to `*from`, which the caller frees.
  */
 static int settle_git(struct ews_content *now, char **from, struct ews_session *session)
 {
@@ -71,14 +136,18 @@ static int settle_git(struct ews_content *now, char **from, struct ews_session *
 		return rc;
 	ews_error_clear();
 	rc = ews_registration_last_seen(&last, &seen, session);
+	if (rc == 0)
+		rc = mend_index(&now->git, session, &last, &seen.git);
+	if (rc > 0)
+		*from = ews_strdup("the index of the commit that HEAD is at");
 	if (rc == 0) {
 		struct ews_gitstate strange = now->git;
 
 		now->git = seen.git;
 		seen.git = strange;
-		*from = ews_strdup(last.id);
+		*from = ews_strfmt("HEAD and index of %s", last.id);
 	}
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 /* Keep the files that are there, and what git's state shall be. */
@@ -141,7 +210,7 @@ int ews_relink(struct ews_strv *done, struct ews_session *session, ews_progress_
 	if (rc < 0)
 		return ews_error_wrap("session '%s'", id);
 	ews_strv_addf(done, "session '%s': '%s' was written anew%s%s, and the files stay as they are%s", id,
-		      bent.items[0], from ? ", with HEAD and index of " : "", from ? from : "",
+		      bent.items[0], from ? ", with " : "", from ? from : "",
 		      result.put.kept.n ? "; what stood there is in trash" : "");
 	return 0;
 }
