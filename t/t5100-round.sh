@@ -378,6 +378,14 @@ test_expect_success 'P8: what is over a limit keeps the project from no round: -
 	done && test_path_is_file overlarge/big
 '
 
+test_expect_success 'P8: what was staged of a file that is left out is no work of the round: it is in its base' '
+	test_repo staged && git -C staged config ews.maxFile 1000000 && head -c 1000001 /dev/zero >staged/big && for how in new changed; do
+		git -C staged add big && for mode in worktree isolated; do
+			git -C staged ews round start --agent a --mode $mode --partial --json >json && round=$(json json .round) && ws=$(json json .path) && echo w >"${ws:?}/w" && git -C staged ews round end --agent a --json >json && test_json json ".rounds[0].changes.total_changes" 1 && test "$(git -C staged rev-parse "$round:big")" = "$(git -C staged rev-parse :big)" && git -C staged diff --name-only "$round^" "$round" >got && echo w >want && test_cmp want got || return 1
+		done && git -C staged commit -qm big && head -c 1000002 /dev/zero >staged/big || return 1
+	done
+'
+
 test_expect_success 'P4: a tracked file that is left out is in the round as it was, whatever git does in the workspace' '
 	test_repo outsize && mkdir outsize/d && head -c 1000001 /dev/zero | tee outsize/big >outsize/d/big && git -C outsize add . && git -C outsize commit -qm big && git -C outsize config ews.maxFile 1000000 &&
 	for mode in worktree isolated; do

@@ -638,10 +638,11 @@ static int store(struct ews_branch_notes *notes, struct ews_session *session, st
 	if (rc == 0)
 		rc = take_modes(&result, &staged);
 	ews_rules_own(&own, repo, session->state.workspace);
-	if (rc == 0)
-		add_unseen(&result, &content->scan.skips, &own);
+	/* First the index: what is staged there is newer than what is stored. */
 	if (rc == 0)
 		rc = add_left_out(&result, &staged.index);
+	if (rc == 0)
+		add_unseen(&result, &content->scan.skips, &own);
 	if (rc == 0)
 		add_never_came(&notes->left_out, &result, &staged.index);
 	return rc;

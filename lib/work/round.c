@@ -163,7 +163,8 @@ static int make_base(struct ews_oid *out, struct ews_session *session)
 	if (rc < 0)
 		return rc;
 	*out = commit;
-	if (!ews_oid_is_none(&commit) && ews_oid_equal(&first.tree, &base.tree))
+	/* What is staged of what did not come along is in the index alone, and no work of the round's. */
+	if (!ews_oid_is_none(&commit) && ews_oid_equal(&first.tree, &base.tree) && !base.unseen)
 		return 0;
 	rc = ews_snapshot_content(&content, repo, &base);
 	if (rc == 0)
