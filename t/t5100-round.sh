@@ -281,6 +281,10 @@ test_expect_success 'P8: where what was committed in a deleted workspace is lost
 	commit_and_vanish lost && object=$(git -C late rev-parse "$work^{tree}" | sed "s,..,&/,") && test_when_finished "mv late/kept late/.git/objects/${object:?}" && mv "late/.git/objects/$object" late/kept && git -C late ews round end --agent lost --force >out 2>err && echo "$round" | test_cmp - out && test_grep "^note: .* was gone: what was committed there can.t be read" err
 '
 
+test_expect_success 'P8: so it is where they went with the workspace' '
+	commit_and_vanish apart --mode isolated && git -C late ews round end --agent apart --force >out 2>err && test_grep "^note: the workspace of round .$round. was gone: git has nothing more of it$" err
+'
+
 test_expect_success 'P4: what an end that came no further has kept of a workspace stays the work when that is deleted' '
 	begin ula --team kept && git -C "${ws:?}" commit -q --allow-empty -m nothing && echo ula >"${ws:?}/ula" && sit "$ws" && test_when_finished "kill $sitter 2>/dev/null || :" && test_wait_for 20 sits && test_expect_code 1 git -C p ews round end --agent ula --team kept 2>err && kill $sitter && test_wait_for 20 sits_not && rm -rf "${ws:?}" &&
 	git -C p ews round end --agent ula --team kept --force >out 2>err && test "$(git -C p show "$round:ula")" = ula && test_grep "^note: the workspace of round .$round. was gone: its HEAD" err

@@ -570,7 +570,7 @@ static int archive_scratch(struct ews_round_end_result *result, struct ews_sessi
 	return ews_round_write(session->repo, round);
 }
 
-/* What git had of a workspace that is gone, where the end kept it. */
+/* What git had of a workspace that is gone: the end has kept it, or it went along. */
 static void note_remains(struct ews_round_end_result *result)
 {
 	const char *work = result->has_committed ? "what was committed there is its work; "
@@ -582,6 +582,9 @@ static void note_remains(struct ews_round_end_result *result)
 			&result->notes,
 			"the workspace of round 'ews/%s' was gone: %sits HEAD, index and commits are in trash, as %s",
 			result->round.id, work, result->ended.kept_snapshot);
+	else if (result->ended.is_gone)
+		ews_strv_addf(&result->notes, "the workspace of round 'ews/%s' was gone: git has nothing more of it",
+			      result->round.id);
 }
 
 /* What its commit lacks is known by now. */
