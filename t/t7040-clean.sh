@@ -128,6 +128,14 @@ test_expect_success 'P4: one that was moved takes all of its sessions along, or 
 	done && test $look -gt 3
 '
 
+test_expect_success 'P4: a record of a project that is gone, which can not be read, stops no other project' '
+	mkdir else && SUPERQODE_HOME=$PWD/else/home && export SUPERQODE_HOME && test_when_finished unset SUPERQODE_HOME && test_repo else/old && start_ws else/old one && start_ws else/old two && rm -r else/old &&
+	test_repo else/fresh && test_expect_code 199 test_unread EIO 1 "sessions/one/state.json$" -C else/fresh list && test_repo else/other && start_ws else/other its && mv "${SUPERQODE_HOME:?}/working/other" "$PWD/else/aside" && rm -r else/other/.git/worktrees &&
+	look=0 && while test_more_looks; do
+		test_look EIO "working/old/sessions/one(/state.json)?$" -C else/other list >out 2>err && test_must_be_empty err && { test $code = 0 || test $code = 199; } || return 1
+	done && test $look -gt 2
+'
+
 test_expect_success 'P4: a project that was moved takes along what is of its main work tree, and leaves to a linked one what is of that' '
 	test_repo lm && git -C lm worktree add -q -b w ../lm-w && (cd lm-w && git ews start --method in-place ip) && echo agent >>lm-w/run.sh && mv lm lm2 && git -C lm2 worktree repair ../lm-w && echo mine >>lm2/run.sh && cp lm2/run.sh mine && git -C lm2 ews list >out 2>err && test_grep "^note: this project was at .*/lm" err && test_grep "^ip *active " out && test_grep ! damaged out &&
 	for verb in revert end; do

@@ -90,9 +90,37 @@ static int has_step(const struct ews_repo *repo, const struct ews_home_project *
 	return rc;
 }
 
+/* One that has none of our refs holds nothing that was begun elsewhere, whatever of that can be read. */
+static int has_refs(const struct ews_repo *repo)
+{
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+	int rc = ews_odb_ref_list(&refs, repo->odb, "refs/ews/");
+
+	return rc < 0 ? ews_error_if_passing(rc) : refs.n > 0;
+}
+
+/* Once the others have followed nobody would look for one here that can't be read just now. */
+static int refuse_unread(const struct ews_home_project *project, const struct ews_orphans *orphans)
+{
+	for (size_t i = 0; i < orphans->n; i++) {
+		const struct ews_orphan *orphan = &orphans->items[i];
+
+		if (!orphan->unread)
+			continue;
+		errno = orphan->unread;
+		ews_error_os("cannot read session '%s' of '%s' just now", orphan->id, project->project);
+		ews_error_hint("its record is in '%s/" EWS_WORKING_SESSIONS "/%s': once that can be read, or was moved "
+			       "away, the sessions there follow if this is their project",
+			       project->dir, orphan->id);
+		return ews_error_code();
+	}
+	return 0;
+}
+
+/* What can be read says that it is another before anybody has to wait for the rest. */
 static int is_it(struct ews_repo *repo, const struct ews_home_project *project, const struct ews_orphans *orphans)
 {
-	int has = 0;
+	int has = 0, rc;
 
 	for (size_t i = 0; i < orphans->n && has >= 0; i++) {
 		int lacks = orphans->items[i].has_state ? lacks_entry(repo, &orphans->items[i]) : 0;
@@ -102,6 +130,9 @@ static int is_it(struct ews_repo *repo, const struct ews_home_project *project, 
 		if (!has && orphans->items[i].has_state)
 			has = has_base(repo, &orphans->items[i]);
 	}
+	rc = has < 0 ? has : refuse_unread(project, orphans);
+	if (rc < 0)
+		return rc;
 	return has ? has : has_step(repo, project);
 }
 
@@ -609,16 +640,13 @@ static int follow_if_it(char **was, struct ews_strv *left, struct ews_repo *repo
 			const struct ews_home_project *project)
 {
 	EWS_CLEANUP(orphans) struct ews_orphans orphans = EWS_ORPHANS_INIT;
-	int rc;
+	int rc = has_refs(repo);
 
+	if (rc <= 0)
+		return rc;
 	rc = ews_orphan_list(&orphans, project->dir);
 	if (rc < 0)
 		return ews_error_if_passing(rc);
-	/* Once the others have followed nobody would look for it here. */
-	for (size_t i = 0; i < orphans.n; i++)
-		if (orphans.items[i].is_unread)
-			return ews_error(EWS_EIO, "cannot read session '%s' of '%s' just now", orphans.items[i].id,
-					 project->project);
 	rc = is_it(repo, project, &orphans);
 	if (rc > 0)
 		rc = let_follow(repo, project, &orphans);

@@ -40,7 +40,8 @@ static void read_orphan(struct ews_orphan *out, int sessions_fd, const char *nam
 	if (fd >= 0)
 		rc = ews_state_read(&out->state, fd);
 	out->has_state = rc == 0;
-	out->is_unread = rc < 0 && ews_error_if_passing(rc) < 0;
+	if (rc < 0 && ews_error_if_passing(rc) < 0)
+		out->unread = ews_error_errno();
 	ews_error_clear();
 }
 

@@ -16,7 +16,7 @@
 struct ews_orphan {
 	char *id;
 	bool has_state; /* it could be read */
-	bool is_unread; /* it couldn't, just now */
+	int unread; /* why it couldn't, just now: an errno, else 0 */
 	struct ews_state state;
 };
 
