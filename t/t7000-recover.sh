@@ -383,7 +383,8 @@ test_expect_success STRACE 'P4: what is written, changed or removed while the li
 		test_grep late "${ws:?}/late" && test_grep more "${ws:?}/aw" && test_path_is_missing "${ws:?}/run.sh"
 	} && test_repo goes_on && start_ws goes_on ag && echo work >"${ws:?}/aw" && rm "${ws:?}/.git" && test_stopped_at mkdirat trash "echo late >\"\${ws:?}/late\" && echo more >>\"\${ws:?}/aw\" && rm \"\${ws:?}/run.sh\"" -C goes_on recover ag && test_grep "the files stay" out && as_left &&
 	git -C goes_on ews undo ag && as_left && git -C goes_on ews undo --redo ag && as_left && rm "${ws:?}/.git" "${ws:?}/aw" "${ws:?}/late" && echo once >"${ws:?}/run.sh" &&
-	test_expect_code 137 test_strace log -qq -P .git -e trace=renameat -e inject=renameat:signal=KILL git-ews -C goes_on recover ag && echo late >"${ws:?}/late" && echo more >"${ws:?}/aw" && rm "${ws:?}/run.sh" && git -C goes_on ews recover --all && as_left && git -C goes_on ews diff ag && git -C goes_on ews end ag
+	test_expect_code 137 test_strace log -qq -P .git -e trace=renameat -e inject=renameat:signal=KILL git-ews -C goes_on recover ag && echo late >"${ws:?}/late" && echo more >"${ws:?}/aw" && rm "${ws:?}/run.sh" && ls -A "$ws" >list && test_grep "^\.tmp-" list && beside=$(grep "^\.tmp-" list) && cp "${ws:?}/$beside" "${ws:?}/.tmp-0123456789abcdef" && echo mine >"${ws:?}/.tmp-00000000000000ff" &&
+	git -C goes_on ews recover --all && as_left && ls -A "$ws" >list && grep "^\.tmp-" list >left && echo .tmp-00000000000000ff >want && test_cmp want left && test_grep mine "${ws:?}/.tmp-00000000000000ff" && git -C goes_on ews diff ag && git -C goes_on ews end ag
 '
 
 test_expect_success 'P4: git works again in a workspace whose git directory lacked more than the link, or named what is nowhere' '

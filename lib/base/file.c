@@ -21,6 +21,7 @@
 #include "base/handle.h"
 #include "base/own.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "base/sync.h"
 
 /* Up to this, one read and one write are the quickest copy. */
@@ -28,6 +29,7 @@
 #define READ_BYTES ((size_t)4096)
 #define OPEN_TRIES 8
 #define TMP_NAME_MAX 40
+#define RANDOM_DIGITS 16 /* with which such a name ends */
 
 int ews_file_read_fd(struct ews_buf *out, int fd, size_t max)
 {
@@ -259,7 +261,7 @@ static int fill(int fd, int dir_fd, const char *name, const struct filling *with
 static int open_beside(char tmp[TMP_NAME_MAX], int dir_fd, const char *prefix, mode_t mode)
 {
 	size_t at = (size_t)snprintf(tmp, TMP_NAME_MAX, "%s", prefix);
-	unsigned char random[8];
+	unsigned char random[RANDOM_DIGITS / 2];
 	int fd;
 
 	ews_clock_random(random, sizeof(random));
@@ -270,6 +272,13 @@ static int open_beside(char tmp[TMP_NAME_MAX], int dir_fd, const char *prefix, m
 	if (fd >= 0)
 		(void)flock(fd, LOCK_EX | LOCK_NB);
 	return fd;
+}
+
+bool ews_file_is_beside(const char *name)
+{
+	const char *random = ews_str_after(name, EWS_FILE_BESIDE);
+
+	return random && strlen(random) == RANDOM_DIGITS && strspn(random, "0123456789abcdef") == RANDOM_DIGITS;
 }
 
 static int replace(int dir_fd, const char *name, const struct filling *with)

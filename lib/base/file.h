@@ -73,6 +73,8 @@ mode_t ews_file_umask(void);
 
 /* What the name of a file begins with that is on its way to another one. */
 #define EWS_FILE_BESIDE ".tmp-"
+/* Is it such a name as a whole, as somebody else would hardly make one? */
+bool ews_file_is_beside(const char *name);
 
 /*
  * Make `name` hold `len` bytes of `data` with mode `mode` (umask aside): a

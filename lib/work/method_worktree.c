@@ -20,6 +20,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/str.h"
 #include "base/sync.h"
 #include "store/linked.h"
 
@@ -156,13 +157,34 @@ static int write_entry(const struct ews_place *place, const struct ews_gitstate 
 	return rc < 0 ? ews_error_wrap("cannot write the worktree entry '%s'", place->id) : 0;
 }
 
+/* The workspace is not ours alone: who was killed on the way to ".git" left a regular file with what that was to hold, or its start. */
+static bool is_gitfile_beside(int workspace_fd, const char *name, const char *text)
+{
+	EWS_CLEANUP(buf) struct ews_buf there = EWS_BUF_INIT;
+	bool is = ews_file_is_beside(name) && ews_file_read(&there, workspace_fd, name, LINK_BYTES_MAX) == 0 &&
+		  ews_str_begins(text, there.len ? there.ptr : "");
+
+	ews_error_clear();
+	return is;
+}
+
+static void drop_beside(int workspace_fd, const char *text)
+{
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = ews_dir_names_read(&names, workspace_fd);
+
+	for (ssize_t i = 0; i < n; i++)
+		if (is_gitfile_beside(workspace_fd, names.items[i].name, text))
+			(void)unlinkat(workspace_fd, names.items[i].name, 0); /* best effort: it stays in sight */
+	ews_error_clear();
+}
+
 static int write_gitfile(const struct ews_place *place, int workspace_fd)
 {
-	char *text = format_gitfile(place);
-	int rc = ews_file_replace(workspace_fd, ".git", text, strlen(text), 0644);
+	EWS_CLEANUP(free) char *text = format_gitfile(place);
 
-	free(text);
-	return rc;
+	drop_beside(workspace_fd, text);
+	return ews_file_replace(workspace_fd, ".git", text, strlen(text), 0644);
 }
 
 static int prepare(const struct ews_place *place, int workspace_fd, const struct ews_gitstate *state)

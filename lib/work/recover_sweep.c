@@ -38,7 +38,6 @@
 #define WAIT_MS 50
 #define CLAIM_S 600 /* how long a project's directory may be on its way */
 #define GITDIR_BYTES_MAX (64 * EWS_KIB)
-#define RANDOM_DIGITS 16 /* with which the name of such a file ends */
 
 /* Has its writer, who lives and waits for the disk, locked the file? Where it can't be opened he may have. */
 static bool has_writer(int dir_fd, const char *name)
@@ -284,12 +283,9 @@ static void sweep_kept(struct ews_repo *repo)
 /* git's directory is not ours alone: what begins as our files do, and goes on otherwise, is somebody else's. */
 static bool is_beside(int fd, const char *name)
 {
-	const char *random = name + strlen(EWS_FILE_BESIDE);
 	struct stat st;
 
-	return ews_str_begins(name, EWS_FILE_BESIDE) && strlen(random) == RANDOM_DIGITS &&
-	       strspn(random, "0123456789abcdef") == RANDOM_DIGITS &&
-	       fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+	return ews_file_is_beside(name) && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
 }
 
 static void sweep_git_dir(int fd)
