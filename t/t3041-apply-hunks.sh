@@ -47,6 +47,13 @@ test_expect_success 'a hunk goes where its lines are, when the file moved on; wh
 	test_expect_code 129 git -C p ews apply --hunks lines s && files_of p >got && test_cmp p.was got
 '
 
+test_expect_success 'P1: what is chosen takes along the directories that go with it, and no others' '
+	test_repo along && mkdir -p along/sub/deep along/e along/x/y && seq 60 >along/a && echo c >along/sub/deep/c && echo y >along/x/y/z && git -C along add . && git -C along commit -qm more && start_ws along h &&
+	(cd "$ws" && sed -i "3s/.*/X/" a && rm -r sub x && rmdir e && echo file >x) && git -C along ews apply --hunks a:1 h >out && test_grep ! "also:" out && test_path_is_dir along/e && test_path_is_file along/sub/deep/c && git -C along ews undo &&
+	rm -r along/sub && echo person >along/sub && git -C along ews apply --hunks a:1 h && test_grep person along/sub && git -C along ews undo && rm along/sub && git -C along checkout -q sub &&
+	git -C along ews apply --hunks sub/deep/c:1 h && test_path_is_missing along/sub && test_path_is_dir along/e && git -C along ews undo && git -C along ews apply --hunks x:1 --hunks x/y/z:1 h && test_grep file along/x && test_path_is_dir along/sub && git -C along ews undo && git -C along ews end h
+'
+
 if command -v script >/dev/null 2>&1; then
 	test_set_prereq SCRIPT
 fi

@@ -446,6 +446,12 @@ static bool is_of_dir(const struct ews_change *change)
 	       (!change->to || change->to->type == EWS_ENTRY_DIR);
 }
 
+/* Does a directory go with what is wanted: with what was in it, or what takes its place? */
+static bool goes_along(const struct ews_change *dir, const struct ews_strv *wanted)
+{
+	return !dir->to && wanted->n && ews_path_touches_any(dir->path, (const char *const *)wanted->items);
+}
+
 /*
  * Let the changes be those that are wanted; of files that are wanted in part new entries are made, in `made`. A
  * directory goes, as ever, once nothing is left in it.
@@ -453,16 +459,20 @@ static bool is_of_dir(const struct ews_change *change)
 static int choose(struct ews_changes *changes, struct ews_entry *made, struct plan *plan, const struct work *work)
 {
 	EWS_CLEANUP(hunks) struct ews_hunks hunks = EWS_HUNKS_INIT;
+	EWS_CLEANUP(strv) struct ews_strv wanted = EWS_STRV_INIT;
 	size_t kept = 0, at = 0;
 	int rc;
 
 	ews_hunks_list(&hunks, plan->repo, &work->diff, changes);
 	rc = plan->opts->choose(plan->opts->choosing, &hunks);
+	for (size_t i = 0; i < hunks.n; i++)
+		if (ews_hunk_file_wanted(&hunks.items[i]))
+			ews_strv_add(&wanted, hunks.items[i].change->path);
 	for (size_t i = 0; i < changes->n && rc == 0; i++) {
 		struct ews_change change = changes->items[i];
 		const struct ews_hunk_file *file = is_of_dir(&change) ? NULL : &hunks.items[at++];
 
-		if (file ? !ews_hunk_file_wanted(file) : change.to != NULL)
+		if (file ? !ews_hunk_file_wanted(file) : !goes_along(&change, &wanted))
 			continue;
 		if (file && !ews_hunk_file_is_all(file)) {
 			rc = ews_hunk_file_take(&made[i], file, plan->repo->odb, plan->batch);
