@@ -386,6 +386,18 @@ test_expect_success 'P6: inside, what asks a remote or writes settings elsewhere
 	git push --repo=. main
 	git push ../p main
 	x=$(cat y) && git push . "$x"
+	git -c remote...url=/x push . main
+	git -c Remote...pushurl=/x push . main
+	git -c remote...uploadpack=x fetch . main
+	git -c url.ssh://x/.insteadOf=. pull . main
+	git -c push.recurseSubmodules=on-demand push . main
+	git config remote...url /x
+	git config set --append remote...pushurl /x
+	git config --add Remote...vcs x
+	git config --rename-section a remote..
+	GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote...url GIT_CONFIG_VALUE_0=/x git push . main
+	env GIT_CONFIG_KEY_0=url.ssh://x/.insteadOf git push . main
+	GIT_CONFIG_PARAMETERS="$x" git push . main
 	EOF
 	git rebase -ix "make check" HEAD~1
 	git rebase -s recursive -X theirs main
@@ -398,6 +410,11 @@ test_expect_success 'P6: inside, what asks a remote or writes settings elsewhere
 	git fetch -q . main:other
 	git pull --rebase . main
 	git push . HEAD:refs/heads/other
+	git -c color.ui=never push . main
+	git -c remote.x.url=/x log
+	git config --get remote...url
+	git config remote.x.url ../p
+	GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=user.name GIT_CONFIG_VALUE_0=x git commit -m x
 	EOF2
 '
 

@@ -60,6 +60,7 @@ struct reading {
 	bool has_stopped; /* since git takes no options behind the first word */
 	bool is_open; /* nobody knows how many words there are */
 	bool reaches_out; /* an option marked '^' or '#' */
+	bool has_settings; /* one is given with -c that is about more than looks */
 };
 
 static bool is_number(const char *text)
@@ -147,12 +148,13 @@ static bool is_option_here(const char *arg)
 	return false;
 }
 
-/* Is "." the remote, the repository itself, which `inside` may change? */
+/* Is "." the remote, the repository itself, which `inside` may change? A setting may give that name to another one. */
 static bool stays_here(const struct reading *r)
 {
 	size_t words = 0;
 
-	if (r->rules->policy != EWS_GUARD_INSIDE || !(r->row->flags & EWS_GUARD_HERE) || r->git->has_tail)
+	if (r->rules->policy != EWS_GUARD_INSIDE || !(r->row->flags & EWS_GUARD_HERE) || r->git->has_tail ||
+	    r->has_settings)
 		return false;
 	for (char *const *at = r->verb + 1; *at; at++) {
 		if (strstr(*at, EWS_GUARD_HOLE) ||
@@ -162,10 +164,28 @@ static bool stays_here(const struct reading *r)
 	return words > 0;
 }
 
+/* Is it a setting by which "." is another repository? */
+static bool leads_away(const char *key)
+{
+	return !strncasecmp(key, "remote..", 8);
+}
+
+/* Would it be written? */
+static bool names_leading_away(const struct reading *r)
+{
+	if (!ews_str_begins(r->row->name, "config"))
+		return false;
+	for (char *const *at = r->verb + 1; *at; at++)
+		if (leads_away(*at))
+			return true;
+	return false;
+}
+
 /* May what is no reading be done under these rules? */
 static bool is_let_through(const struct reading *r)
 {
-	return (ews_guard_row_is_free(r->rules, r->row) || stays_here(r)) && !r->reaches_out;
+	return (ews_guard_row_is_free(r->rules, r->row) || stays_here(r)) && !r->reaches_out &&
+	       !names_leading_away(r);
 }
 
 /* The command does not read, because of `detail` (NULL: it never does, in this form). */
@@ -481,6 +501,7 @@ struct globals {
 	const char *bad; /* an option that is denied, or NULL */
 	const char *why, *instead;
 	bool has_printed; /* git prints something and ends */
+	bool has_settings; /* as in a reading */
 };
 
 static void refuse_global(struct globals *g, const char *option, const char *why, const char *instead)
@@ -564,7 +585,8 @@ static void read_globals(struct globals *g, const struct ews_guard_rules *rules,
 		if (dashed_command(arg))
 			return;
 		if (!strcmp(arg, "-c") && g->command[1]) {
-			if (rules->policy == EWS_GUARD_READ_ONLY && !is_harmless_setting(g->command[1]))
+			g->has_settings = g->has_settings || !is_harmless_setting(g->command[1]);
+			if (rules->policy == EWS_GUARD_READ_ONLY && g->has_settings)
 				refuse_global(g, g->command[1], "is a setting that could have git start a program",
 					      "leave '-c' out");
 		} else if (strcmp(arg, "-C") != 0) {
@@ -612,6 +634,7 @@ static void judge(struct ews_guard_verdict *out, struct reading *r)
 	const char *name;
 
 	read_globals(&g, r->rules, r->git->argv);
+	r->has_settings = g.has_settings;
 	out->operation = EWS_GUARD_READ;
 	if (*g.command && !g.has_printed) {
 		name = dashed_command(*g.command) ? dashed_command(*g.command) : *g.command;
@@ -647,6 +670,15 @@ void ews_guard_judge_git(struct ews_guard_verdict *out, const struct ews_guard_r
 static bool is_plain_pager(const char *value)
 {
 	return !*value || !strcmp(value, "cat") || !strcmp(value, "less") || !strcmp(value, "more");
+}
+
+/* Does the variable give git such a setting, as -c does, or may it? */
+static bool gives_leading_away(const char *name, const char *value)
+{
+	if (!strcmp(name, "GIT_CONFIG_PARAMETERS"))
+		return true;
+	return ews_str_begins(name, "GIT_CONFIG_KEY_") &&
+	       (leads_away(value) || !strncasecmp(value, "url.", 4) || strstr(value, EWS_GUARD_HOLE));
 }
 
 bool ews_guard_variable_is_harmless(const struct ews_guard_rules *rules, const char *name, const char *value)
@@ -708,7 +740,7 @@ bool ews_guard_variable_is_harmless(const struct ews_guard_rules *rules, const c
 	for (i = 0; i < sizeof(harmless) / sizeof(*harmless); i++)
 		if (!strcmp(name, harmless[i]))
 			return true;
-	if (rules->policy == EWS_GUARD_READ_ONLY)
+	if (rules->policy == EWS_GUARD_READ_ONLY || gives_leading_away(name, value))
 		return false;
 	for (i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere); i++)
 		if (!strcmp(name, elsewhere[i]))
