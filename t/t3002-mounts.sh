@@ -227,4 +227,22 @@ test_expect_success 'apply writes where the project has it, mounted or not' '
 	EOF
 '
 
+test_expect_success 'P8: of a directory that something is mounted at, and that a session removed, apply takes what is in it, and leaves it, by name' '
+	test_repo volume && mkdir -p volume/in/vol vol && echo s >volume/in/vol/s && git -C volume add . && git -C volume commit -qm vol && in_mounts <<-\EOF
+		mv volume/in/vol/s vol
+		mount --bind vol volume/in/vol
+		ws=$(git -C volume ews start goes)
+		rm -r "${ws:?}"/in && echo edit >>"${ws:?}"/run.sh
+		git -C volume ews apply --check goes 2>err
+		grep "left out: in/vol (mounted)" err
+		git -C volume ews apply goes 2>err
+		grep "left out: in/vol (mounted)" err
+		test -z "$(ls -A vol)" && grep edit volume/run.sh
+		git -C volume ews undo
+		grep s vol/s && ! grep edit volume/run.sh
+		echo file >"${ws:?}"/in
+		! git -C volume ews apply goes && grep s vol/s
+	EOF
+'
+
 test_done

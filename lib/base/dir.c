@@ -274,6 +274,17 @@ int ews_dir_open_parent(int root_fd, const char *rel, const char **name)
 	return fd;
 }
 
+bool ews_dir_is_mounted(int root_fd, const char *rel)
+{
+	const char *name;
+	EWS_CLEANUP(fd) int dir_fd = ews_dir_open_parent(root_fd, rel, &name);
+	EWS_CLEANUP(fd)
+	int fd = dir_fd < 0 ? -1 : openat(dir_fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	ews_error_clear();
+	return fd >= 0 && is_mounted(dir_fd, fd);
+}
+
 void ews_dir_at_release(struct ews_dir_at *at)
 {
 	close_quietly(at->fd);

@@ -52,6 +52,9 @@ int ews_dir_open_own(int root_fd, const char *rel);
  */
 int ews_dir_open_parent(int root_fd, const char *rel, const char **name);
 
+/* Is something mounted at the directory `rel` beneath `root_fd`? What can't be looked at is none; no error is set. */
+bool ews_dir_is_mounted(int root_fd, const char *rel);
+
 /* The directory that the last path was in, open as long as paths of the same one follow. */
 struct ews_dir_at {
 	char *path; /* `len` bytes are compared, without a copy of the path at hand */

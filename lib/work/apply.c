@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/dir.h"
 #include "base/error.h"
 #include "base/path.h"
 #include "base/path_line.h"
@@ -598,6 +599,40 @@ static int make_content(struct plan *plan, struct ews_entries *entries, const st
 	return ews_diff_records(&plan->out->diff, plan->repo, NULL);
 }
 
+/* Copy the directories that `path` lies in to `out` where nothing is in their place. False: something is. */
+static bool add_above(struct ews_entries *out, const struct ews_entries *now, const char *path)
+{
+	EWS_CLEANUP(free) char *at = ews_path_dir(path);
+	const struct ews_entry *is = ews_entries_find(out, at);
+
+	if (!strchr(path, '/') || is)
+		return !is || ews_entry_is_dir(is);
+	if (!add_above(out, now, at))
+		return false;
+	ews_entries_add_copy(out, ews_entries_find(now, at));
+	ews_entries_sort(out);
+	return true;
+}
+
+/* No directory of the project that something is mounted at can be removed: one that is only to go stays, empty, and is named. */
+static int keep_mounted(struct ews_entries *out, struct plan *plan)
+{
+	const struct ews_entries *now = &plan->out->diff.from.content.scan.entries;
+	EWS_CLEANUP(fd) int fd = ews_dir_open(plan->repo->project);
+
+	for (size_t i = 0; i < now->n && fd >= 0; i++) {
+		const struct ews_entry *entry = &now->items[i];
+
+		if (!ews_entry_is_dir(entry) || ews_entries_find(out, entry->path) ||
+		    !ews_dir_is_mounted(fd, entry->path) || !add_above(out, now, entry->path))
+			continue;
+		ews_entries_add_copy(out, entry);
+		ews_entries_sort(out);
+		ews_path_line_add(&plan->out->merge.left_out, entry->path, ews_skip_word(EWS_SKIP_MOUNTED));
+	}
+	return fd < 0 ? fd : 0;
+}
+
 /* Do all the work to the project's entries, source by source. */
 static int merge_all(struct plan *plan)
 {
@@ -631,6 +666,8 @@ static int merge_all(struct plan *plan)
 	if (plan->out->merge.is_blocked || (!plan->opts->three_way && plan->out->merge.conflicts.n))
 		plan->out->is_refused = true;
 	/* What it would come to is of interest where nothing stands in the way. */
+	if (rc == 0 && !plan->out->is_refused)
+		rc = keep_mounted(&last, plan);
 	return rc < 0 || plan->out->is_refused ? rc : make_content(plan, &last, &tree);
 }
 
