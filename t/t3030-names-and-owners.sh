@@ -179,6 +179,11 @@ test_expect_success XATTR,STRACE 'P3, P8: those that could not be set are named;
 	test_grep "Differs: . (mode, owner or attributes differ)" out && test_grep "Not verified" out && reverts named && attrs_of "$ws" >got && test_must_be_empty got && git -C p ews end named
 '
 
+test_expect_success XATTR,STRACE 'P8: one that is more than the file system holds of a file is named, and hinders nothing' '
+	test_repo much && setfattr -n user.much -v value much/run.sh && test_strace log -e trace=fsetxattr,setxattr -e inject=fsetxattr,setxattr:error=ENOSPC git -C much ews start much >path 2>err && take_ws path && test_grep INJECTED log && test_grep "an attribute could not be set: run.sh.*user.much" err &&
+	cmp much/run.sh "${ws:?}/run.sh" && git -C much ews end much
+'
+
 test_expect_success 'P8: snapshot show --coverage and --files tell of names and owners' '
 	start_ws p tell && snap=$(git -C p ews snapshot create tell) && git -C p ews snapshot show $snap --coverage >out 2>err && test_grep "held: that 5 of them are other names of a file" err &&
 	test_grep "held: owners and groups" err && git -C p ews snapshot show $snap --coverage --json >out && test_json out .held.hard_links 5 && test_json out .held.with_owner &&

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/xattr.h>
 
 #include "base/alloc.h"
@@ -23,6 +24,8 @@
 #include "base/handle.h"
 #include "base/hash.h"
 #include "base/path.h"
+
+#define ROOM_BYTES ((size_t)1024 * 1024) /* with so much left a disk is not full */
 
 /* One line of the text form: both parts borrowed from it. */
 struct attr {
@@ -259,6 +262,17 @@ static bool is_loss(int err)
 	return err == EPERM || err == EACCES || err == ENOTSUP || err == E2BIG || err == ERANGE || err == EINVAL;
 }
 
+/* File systems that hold so much of a file's attributes, and no more, say that no space is left where there is enough. */
+static bool is_too_much(int fd, size_t len)
+{
+	struct statvfs room;
+	int err = errno;
+	bool is = err == ENOSPC && fstatvfs(fd, &room) == 0 && room.f_bavail * room.f_frsize > len + ROOM_BYTES;
+
+	errno = err;
+	return is;
+}
+
 /* Set the attribute, or remove it when `is_wanted` is not set. */
 static int change_attr(int fd, const struct attr *attr, bool is_wanted, struct ews_strv *lost)
 {
@@ -278,7 +292,7 @@ static int change_attr(int fd, const struct attr *attr, bool is_wanted, struct e
 		if (rc < 0 && errno == ENODATA)
 			return 0;
 	}
-	if (rc < 0 && !is_loss(errno))
+	if (rc < 0 && !is_loss(errno) && !is_too_much(fd, value.len))
 		return ews_error_os("cannot change its attribute '%s'", name.ptr);
 	if (rc < 0)
 		ews_strv_add_len(lost, attr->name, attr->name_len);
