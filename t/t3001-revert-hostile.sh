@@ -95,7 +95,7 @@ test_expect_success 'P2: a thousand levels' '
 test_expect_success 'P2: links that dangle, are absolute, lead to directories or around' '
 	id=links && new_workspace && (
 		cd "$ws" && ln -s loop loop && ln -s ../.. up && ln -s / root && ln -s "$SHARNESS_TRASH_DIRECTORY/outside" out-there && ln -s . self && ln -s a b && ln -s b a &&
-		ln -s "$(printf "%4000s" "" | tr " " t)" long && ln -s "new
+		{ ln -s "$(printf "%4000s" "" | tr " " t)" long 2>/dev/null || ln -s "$(printf "%1000s" "" | tr " " t)" long; } && ln -s "new
 line" nl && ln -s "$(printf "\377")" raw
 	) && state_of "$ws" >work && snap=$(git -C p ews snapshot create links) && git -C p ews diff links >patch && grep "^+/\$" patch &&
 	git -C p ews revert links >out && test_path_is_missing "${ws:?}/loop" && git -C p ews revert --to $snap links >out && state_of "$ws" >got && test_cmp work got &&
