@@ -324,6 +324,8 @@ static const char *usual_hint(enum ews_code code, struct ews_repo *repo)
 {
 	if (ews_error_wants_descriptors())
 		return "'ulimit -n' shows how many files may be open at a time";
+	if (ews_error_errno() == EROFS)
+		return "it is on a file system that is mounted read-only, which 'mount' shows";
 	switch (code) {
 	case EWS_EUSAGE:
 		return "see 'git ews -h'";

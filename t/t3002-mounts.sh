@@ -245,4 +245,15 @@ test_expect_success 'P8: of a directory that something is mounted at, and that a
 	EOF
 '
 
+test_expect_success 'what can not be written since it is mounted read-only is said to be so' '
+	test_repo closed && in_mounts <<-\EOF
+		mount --bind closed closed && mount -o remount,bind,ro closed
+		for method in worktree snapshot in-place; do
+			! git -C closed ews start --method $method it 2>err
+			grep "^error: .*Read-only" err && grep "^hint: .*mounted read-only" err
+		done
+		git -C closed ews list
+	EOF
+'
+
 test_done
