@@ -184,6 +184,7 @@ test_expect_success STRACE 'P4: an artifact, or a manifest, that can not be read
 		done || return 1
 	done && art unread list && test_grep "art.log  (changed)" out && object=unread/.git/objects/$(echo $was | sed "s,^..,&/,") && mv $object away &&
 	for n in 1 2; do art unread list && test_grep "^warning: log-001 is damaged, and .logs/art.log. is not what it was" err && test "$(cat unread/.git/refs/ews/artifacts/log-001)" = $was || return 1; done &&
+	echo changed! >unread/${qe:?}/logs/art.log && test_expect_code 0 test_unread EIO 1 "art.log$" -C unread artifact list 2>err && test_grep "^warning: log-001 is damaged, and .logs/art.log. can.t be read just now" err && test "$(cat unread/.git/refs/ews/artifacts/log-001)" = $was &&
 	mv away $object && art unread list && test_grep "art.log  (changed)" out && echo precious >want && git -C unread cat-file blob $ref:art.log | test_cmp want -
 '
 

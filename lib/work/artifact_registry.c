@@ -337,9 +337,9 @@ static void follow_entry(struct ews_artifact_registry *registry, struct ews_arti
 	}
 	/* Where the file is another, the ref may be the last that leads to what was kept: both stay, and the manifest names it. */
 	if (entry->file != EWS_ARTIFACT_PRESENT && !ews_oid_is_none(&was)) {
-		ews_strv_addf(&registry->news->warnings,
-			      "%s is damaged, and '%s' is not what it was: it is left as it is", entry->id,
-			      entry->path);
+		ews_strv_addf(&registry->news->warnings, "%s is damaged, and '%s' %s: it is left as it is",
+			      entry->id, entry->path,
+			      entry->file == EWS_ARTIFACT_UNKNOWN ? "can't be read just now" : "is not what it was");
 		(void)ews_artifacts_push(&registry->stuck, entry);
 		return;
 	}
