@@ -573,24 +573,6 @@ int ews_file_copy_fd(int to_fd, int from_fd, uint64_t size, atomic_bool *no_clon
 	return 0;
 }
 
-int ews_file_rename_new(int from_fd, const char *from, int to_fd, const char *to)
-{
-	struct stat st;
-	int rc;
-
-	rc = renameat2(from_fd, from, to_fd, to, RENAME_NOREPLACE);
-	if (rc < 0 && (errno == EINVAL || errno == ENOSYS)) {
-		/* A file system that can't promise it: look, then rename. */
-		if (!fstatat(to_fd, to, &st, AT_SYMLINK_NOFOLLOW))
-			errno = EEXIST;
-		else if (errno == ENOENT)
-			rc = renameat(from_fd, from, to_fd, to);
-	}
-	if (rc < 0)
-		return ews_error_os("cannot rename '%s' to '%s'", from, to);
-	return 0;
-}
-
 /* By errno: are there no files without a name? */
 static bool needs_name(void)
 {

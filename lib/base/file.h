@@ -158,8 +158,19 @@ int ews_file_measure_tree(struct ews_tree_size *out, int dir_fd, const char *nam
 /*
  * Rename without replacing: EWS_EEXISTS when `to` is there (renameat2
  * RENAME_NOREPLACE, else a check). Both directories are not synced.
+ *
+ * An overlay refuses that to a directory of a lower layer, as each is in a container's image, but not to what is in it. Such a one is moved
+ * entry by entry (base/file_move), with its owner, mode, attributes and times; `to` comes last, whole. Who is killed at it leaves `from`,
+ * which has everything, if in two parts: the next try moves on, and ews_file_settle() makes it whole; or `to`, and an empty `from` that
+ * both know, and take away. Where it fails, as on a full disk, `from` is whole again.
  */
 int ews_file_rename_new(int from_fd, const char *from, int to_fd, const char *to);
+
+/*
+ * Before a directory is looked at that somebody may have been killed at renaming: make it whole, or take away what is left in its place
+ * when it is elsewhere. What is no such directory, or not there, stays as it is.
+ */
+int ews_file_settle(int dir_fd, const char *name);
 
 /*
  * Make the file `name` in `dir_fd`, with `len` bytes of `data` from its first moment on, synced; the umask counts. Who is killed at it

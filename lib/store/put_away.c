@@ -30,6 +30,11 @@ static int rename_whole(int from_fd, const char *from, int to_fd, const char *to
 	if (is_opened && ews_handle_chmod(fd, (st.st_mode & 07777) | 0200) < 0)
 		return ews_error_os("cannot make '%s' writable", from);
 	rc = ews_file_rename_new(from_fd, from, to_fd, to);
+	/* It may have been made anew there. */
+	if (rc == 0 && is_opened) {
+		ews_cleanup_fd(&fd);
+		fd = openat(to_fd, to, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	}
 	if (is_opened && ews_handle_chmod(fd, st.st_mode & 07777) < 0 && rc == 0)
 		return ews_error_os("cannot set the mode of '%s' back", to);
 	return rc;

@@ -175,7 +175,7 @@ int ews_end_is_unkept(const struct ews_session *session, const struct ews_step *
 	return rc < 0 ? rc : !rc;
 }
 
-int ews_end_finish(struct ews_session *session, struct ews_step *step)
+static int finish(struct ews_session *session, struct ews_step *step)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	int rc = ews_end_is_unkept(session, step);
@@ -195,6 +195,35 @@ int ews_end_finish(struct ews_session *session, struct ews_step *step)
 	if (ews_holding_drop(session->repo, session->state.id) < 0)
 		ews_error_clear(); /* what has ended holds nothing, whatever lies there */
 	return ews_journal_done(session->fd, step->id);
+}
+
+static int take_back(struct ews_strv *expired, struct ews_session *session, struct ews_step *step);
+
+/*
+ * What can't be moved since trash and workspace are on different file systems will never be: it is as it was before then, and the
+ * error stays.
+ */
+static int turn_back(struct ews_session *session, struct ews_step *step,
+		     int (*turn)(struct ews_session *session, struct ews_step *step))
+{
+	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
+
+	ews_error_save(&why);
+	if (turn(session, step) < 0)
+		ews_error_clear(); /* recover tries again */
+	return ews_error_restore(&why);
+}
+
+static int take_all_back(struct ews_session *session, struct ews_step *step)
+{
+	return take_back(NULL, session, step);
+}
+
+int ews_end_finish(struct ews_session *session, struct ews_step *step)
+{
+	int rc = finish(session, step);
+
+	return rc < 0 && ews_error_errno() == EXDEV ? turn_back(session, step, take_all_back) : rc;
 }
 
 int ews_end_prepare(struct ews_session *session, const struct ews_step *step)
@@ -417,8 +446,10 @@ static int resume(struct ews_session *session, const struct ews_step *step, bool
 int ews_end_call_off(struct ews_session *session, struct ews_step *step)
 {
 	EWS_CLEANUP(free) char *trash = ews_transition_trash_path(session->repo, session, step->id);
-	int rc = ews_step_refs_move(session->repo, step, true);
+	int rc = ews_file_settle(AT_FDCWD, session->state.workspace);
 
+	if (rc == 0)
+		rc = ews_step_refs_move(session->repo, step, true);
 	if (rc == 0)
 		rc = give_mark(session);
 	if (rc == 0)
@@ -442,7 +473,7 @@ bool ews_end_is_back(const struct ews_session *session, const struct ews_step *s
 	return is;
 }
 
-int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, struct ews_step *step)
+static int take_back(struct ews_strv *expired, struct ews_session *session, struct ews_step *step)
 {
 	bool is_project = session->method->is_project;
 	int rc = ews_step_refs_move(session->repo, step, true);
@@ -460,4 +491,11 @@ int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, str
 	step->state = EWS_STEP_UNDONE;
 	rc = ews_step_write(session->repo->dir_fd, step);
 	return rc < 0 ? rc : ews_journal_done(session->fd, step->id);
+}
+
+int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, struct ews_step *step)
+{
+	int rc = take_back(expired, session, step);
+
+	return rc < 0 && ews_error_errno() == EXDEV ? turn_back(session, step, finish) : rc;
 }

@@ -271,6 +271,16 @@ static int discard(const struct ews_place *place)
 	return discard_in(place, EWS_METHOD_BESIDE);
 }
 
+/* Who was killed at moving it may have left it in two parts. */
+static int settle(const struct ews_place *place, const char *where)
+{
+	EWS_CLEANUP(fd) int dir = ews_dir_open_beneath(place->common_fd, where);
+
+	if (dir < 0)
+		return ews_error_if_passing(dir);
+	return ews_file_settle(dir, place->id);
+}
+
 /*
  * A git that is at work in the workspace while the entry is taken out makes the directory for its log anew. Such a directory is no
  * entry, and nothing of it is wanted: it goes.
@@ -279,9 +289,14 @@ static int drop_litter(const struct ews_place *place)
 {
 	static const char *const parts[] = { "HEAD", "index", "gitdir", "commondir", "locked" };
 	EWS_CLEANUP(free) char *path = ews_strfmt(ENTRIES "/%s", place->id);
-	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(place->common_fd, path);
-	int rc = 0;
+	EWS_CLEANUP(fd) int fd = -1;
+	int rc = settle(place, ENTRIES);
 
+	if (rc == 0)
+		rc = settle(place, EWS_METHOD_BESIDE);
+	if (rc < 0)
+		return rc;
+	fd = ews_dir_open_beneath(place->common_fd, path);
 	/* Of what can't be opened there is nothing to say here. */
 	if (fd < 0) {
 		ews_error_clear();

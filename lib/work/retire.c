@@ -46,8 +46,11 @@ static int check_name(const char *name)
 /* A rename within a directory that is harmless when it was done before. */
 static int move(int dir_fd, const char *from, const char *to)
 {
-	int rc = ews_file_is_there(dir_fd, from);
+	/* What a killed call was moving the other way comes first. */
+	int rc = ews_file_settle(dir_fd, to);
 
+	if (rc == 0)
+		rc = ews_file_is_there(dir_fd, from);
 	if (rc <= 0)
 		return rc;
 	rc = ews_file_rename_new(dir_fd, from, dir_fd, to);
@@ -219,6 +222,11 @@ static int mend(struct ews_repo *repo, int sessions_fd, const char *name)
 
 	if (rc < 0)
 		return rc == EWS_EBUSY ? 0 : rc;
+	rc = ews_file_settle(sessions_fd, name);
+	if (rc == 0)
+		rc = ews_file_settle(sessions_fd, id);
+	if (rc < 0)
+		return rc;
 	has_dir = ews_file_is_there(sessions_fd, name);
 	has_id = has_dir < 0 ? has_dir : ews_file_is_there(sessions_fd, id);
 	if (has_id < 0)

@@ -477,6 +477,10 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	if (!opts->dry_run && opts->target->files <= EWS_ENTRIES_MANY)
 		ews_odb_remember(repo->odb, REMEMBERED_BYTES_MAX);
 	rc = root < 0 ? root : refuse_store(repo, root);
+	if (rc == 0 && opts->is_retry)
+		rc = ews_transition_settle(&work, root);
+	if (rc == 0 && opts->is_retry)
+		rc = ews_transition_settle_git(&work);
 	if (rc == 0)
 		rc = ews_transition_plan(out, &work, root);
 	if (rc < 0)

@@ -168,6 +168,35 @@ static int open_put_away(int *out, struct ews_strv *names, const struct ews_tran
 	return n < 0 ? (int)n : 0;
 }
 
+/* Each that may be moved as a whole, as a rebase is. */
+static int settle_all(int fd)
+{
+	EWS_CLEANUP(dir_names) struct ews_dir_names all = EWS_DIR_NAMES_INIT;
+	ssize_t n = ews_dir_names_read(&all, fd);
+	int rc = n < 0 ? (int)n : 0;
+
+	for (ssize_t i = 0; i < n && rc == 0; i++)
+		if (ews_gitstate_is_name(all.items[i].name))
+			rc = ews_file_settle(fd, all.items[i].name);
+	return rc;
+}
+
+int ews_transition_settle_git(const struct ews_transition_work *work)
+{
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+	EWS_CLEANUP(fd) int admin = -1;
+	EWS_CLEANUP(fd) int away = -1;
+	int rc;
+
+	if (!work->session || work->repo->is_plain)
+		return 0;
+	admin = ews_session_open_admin(work->session);
+	rc = admin < 0 ? ews_error_if_passing(admin) : settle_all(admin);
+	if (rc == 0)
+		rc = open_put_away(&away, &names, work);
+	return rc < 0 || away < 0 ? rc : settle_all(away);
+}
+
 /* Is another commit being picked or reverted, or does either begin or end? */
 static bool moves_pick(const struct ews_transition_work *work)
 {

@@ -197,6 +197,40 @@ bool ews_transition_comes_back(const struct ews_transition_work *work, const cha
 	return is_below_any(&work->returning, path);
 }
 
+/* Of one line: in its place and in trash. */
+static int settle_line(const char *line, int root_fd, int trash_fd)
+{
+	EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+	EWS_CLEANUP(fd) int above = -1;
+	const char *name, *base;
+	int rc = split_moved(&path, &name, line);
+
+	if (rc == 0)
+		rc = ews_file_settle(trash_fd, name);
+	if (rc < 0)
+		return rc;
+	above = ews_dir_open_parent(root_fd, path.ptr, &base);
+	return above < 0 ? ews_error_if_passing(above) : ews_file_settle(above, base);
+}
+
+int ews_transition_settle(struct ews_transition_work *work, int root_fd)
+{
+	const struct ews_step *step = work->step;
+	const struct ews_strv *const lists[] = { &step->moving, &step->moved, &step->stays };
+	EWS_CLEANUP(fd) int trash = -1;
+	int rc = 0;
+
+	if (step->is_emptied || !(step->moving.n + step->moved.n + step->stays.n))
+		return 0;
+	trash = ews_transition_open_trash(work->repo, work->session, step->id);
+	if (trash < 0)
+		return trash;
+	for (size_t l = 0; l < sizeof(lists) / sizeof(*lists); l++)
+		for (size_t i = 0; i < lists[l]->n && rc == 0; i++)
+			rc = settle_line(lists[l]->items[i], root_fd, trash);
+	return rc;
+}
+
 /* Is `name` in the step's trash the repository of a copy, which has what nobody else has? */
 static bool has_own_repository(const struct ews_transition_work *work, int trash_fd, const char *name)
 {

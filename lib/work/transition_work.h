@@ -111,6 +111,8 @@ bool ews_transition_is_away(const struct ews_transition_work *work, const char *
  * Fails with EWS_EDAMAGED when the step makes no sense.
  */
 int ews_transition_find_taken(struct ews_transition_work *work);
+/* Before anything is looked at where a step is run again: what was killed in the middle of such a move is in one part again. */
+int ews_transition_settle(struct ews_transition_work *work, int root_fd);
 /* Does something come back to `path`, or to one above it? Then it is not made anew. */
 bool ews_transition_comes_back(const struct ews_transition_work *work, const char *path);
 /* Does the repository of a copy, which has what nobody else has? */
@@ -132,6 +134,9 @@ void ews_transition_name_back(struct ews_transition_result *out, const struct ew
 int ews_transition_keep_lost(struct ews_transition_work *work, int root_fd);
 
 /* transition_git.c: git's own state, where the transition is about it. */
+
+/* As ews_transition_settle(), of what git has under way. */
+int ews_transition_settle_git(const struct ews_transition_work *work);
 
 /* Does it stage what it puts, in the project's index, as `apply --index` does? */
 bool ews_transition_stages(const struct ews_transition_work *work);

@@ -1,6 +1,6 @@
 # Users, tracing, and what this machine can do.
 #
-# Prerequisites: ROOT, !ROOT, FENCED (see t/fence), USERS (root, and another user can be played), XATTR, USERNS, TMPFS (one can be mounted), STRACE,
+# Prerequisites: ROOT, !ROOT, FENCED (see t/fence), USERS (root, and another user can be played), XATTR, USERNS, TMPFS (one can be mounted), OVERLAY (likewise, as a container's image is), STRACE,
 # LANDLOCK (the kernel can confine), SANITIZE and VALGRIND (the program runs under these: slow, and limits on memory fail),
 # SMALL (a few is many for it: run-small).
 #
@@ -111,6 +111,8 @@ setfattr -n user.ews -v 1 "$ews_probe" 2>/dev/null && test_set_prereq XATTR
 rm "$ews_probe"
 unshare -Urm true 2>/dev/null && test_set_prereq USERNS
 test_in_namespace mount -t tmpfs tmpfs "$TMPDIR" 2>/dev/null && test_set_prereq TMPFS
+test_in_namespace sh -c 'mount -t tmpfs tmpfs "$TMPDIR" && cd "$TMPDIR" && mkdir l u w m && mount -t overlay -o lowerdir=l,upperdir=u,workdir=w,redirect_dir=off overlay m' 2>/dev/null &&
+	test_set_prereq OVERLAY
 strace -o /dev/null true 2>/dev/null && test_set_prereq STRACE
 test "$("$EWS_BUILD/t/no-landlock" abi)" -ge 3 && test_set_prereq LANDLOCK
 test -z "$EWS_SANITIZE" || test_set_prereq SANITIZE
