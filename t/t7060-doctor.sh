@@ -240,7 +240,7 @@ test_expect_success 'what can not be opened is found, and so are objects that ar
 '
 
 test_expect_success 'home on another file system costs something, a kernel without Landlock too' '
-	{ git -C p ews --home /proc doctor >out || :; } && found warning "file system" "home is on another file system" && test_grep "do: git config --global ews.home" out &&
+	{ git -C p ews --home /proc doctor >out || :; } && found warning "file system" "home is on another file system" && test_grep "copied whole (no reflink)$" out && test_grep "do: git config --global ews.home" out &&
 	test_expect_code 1 "$EWS_BUILD/t/no-landlock" ENOSYS -- git -C p ews doctor >out && found warning landlock "this kernel has no Landlock: the guard of .git ews run. is advisory"
 '
 

@@ -154,8 +154,7 @@ static void look_at_file_system(struct ews_checkup *out, const struct ews_patien
 	if (top && stat(top, &project) == 0 && fstat(home_fd, &home) == 0 && project.st_dev != home.st_dev) {
 		check = ews_checkup_find(
 			out, "file system", EWS_CHECK_WARNING,
-			"home is on another file system%s%s than the project: files are copied whole (no reflink), and what"
-			" goes into trash is copied, not renamed, where the project itself is worked on",
+			"home is on another file system%s%s than the project: files are copied whole (no reflink)",
 			*name ? ", " : "", name);
 		ews_check_advise(check, "git config --global ews.home <a directory on the file system of '%s'>", top);
 	}
