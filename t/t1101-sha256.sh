@@ -152,9 +152,9 @@ test_expect_success 'format 0 with SHA-256 is refused, as by git' '
 	test_must_be_empty out && test_grep "format version 0" err
 '
 
-lacks_git() (
-	PATH=$PWD/alone && export PATH && exec git-ews "$@"
-)
+lacks_git() {
+	env PATH="$PWD/alone" git-ews "$@"
+}
 lacks_processes() {
 	test_strace trace -e trace=clone,clone3,vfork -e inject=clone,clone3,vfork:error=EAGAIN git-ews "$@"
 }

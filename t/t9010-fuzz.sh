@@ -59,7 +59,7 @@ spoiled() {
 
 # noticed <pattern> [<method> <rounds>]: the driver fails with that in its report.
 noticed() {
-	test_expect_code 1 env EWS_BIN="$PWD/spoiled" "$fuzz" --seed 2 --rounds ${3:-48} --method "${2:-worktree}" >out &&
+	test_expect_code 1 env EWS_BIN="$PWD/spoiled" "$fuzz" --seed 2 --rounds "${3:-48}" --method "${2:-worktree}" >out &&
 		test_grep "FAILED: --seed 2 --world" out && test_grep "$1" out
 }
 
