@@ -24,7 +24,7 @@ mkdir layers/l0
 lower=l0
 n=0
 # between two of the points where it is killed; all where TEST_LOOKS is "all"
-step=3
+step=11
 test "${TEST_LOOKS-}" != all || step=1
 # of a directory that somebody was killed at moving it has another one
 times=-m
