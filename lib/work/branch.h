@@ -47,7 +47,10 @@ int ews_branch_other_tree(char **out, struct ews_repo *repo, const char *ref);
 int ews_branch_tree(struct ews_oid *out, struct ews_branch_notes *notes, struct ews_session *session,
 		    struct ews_content *content);
 
-/* The same for what the session came to (work/outcome), or, while it is being ended, has in its place. What of that no tree of git's can have is among the `notes` as well. */
+/*
+ * The same for what the session came to (work/outcome), or, while it is being ended, has in its place. What of that no tree of git's
+ * can have is among the `notes` as well.
+ */
 int ews_branch_outcome_tree(struct ews_oid *out, struct ews_branch_notes *notes, struct ews_session *session);
 
 /*

@@ -640,11 +640,8 @@ static int follow_if_it(char **was, struct ews_strv *left, struct ews_repo *repo
 			const struct ews_home_project *project)
 {
 	EWS_CLEANUP(orphans) struct ews_orphans orphans = EWS_ORPHANS_INIT;
-	int rc = has_refs(repo);
+	int rc = ews_orphan_list(&orphans, project->dir);
 
-	if (rc <= 0)
-		return rc;
-	rc = ews_orphan_list(&orphans, project->dir);
 	if (rc < 0)
 		return ews_error_if_passing(rc);
 	rc = is_it(repo, project, &orphans);
@@ -661,19 +658,21 @@ static int follow_if_it(char **was, struct ews_strv *left, struct ews_repo *repo
 static int follow_back(char **was, struct ews_strv *left, struct ews_repo *repo)
 {
 	EWS_CLEANUP(home_project) struct ews_home_project project = { .dir = NULL };
+	int rc;
 
 	if (ews_home_project_read(&project, repo->dir) < 0 || !project.begun.n) {
 		ews_error_clear();
 		return 0;
 	}
 	ews_repo_drop_dir(repo);
-	return follow_if_it(was, left, repo, &project);
+	rc = has_refs(repo);
+	return rc > 0 ? follow_if_it(was, left, repo, &project) : rc;
 }
 
 int ews_moved_follow(char **was, struct ews_strv *left, struct ews_repo *repo)
 {
 	EWS_CLEANUP(home_projects) struct ews_home_projects projects = EWS_HOME_PROJECTS_INIT;
-	int rc = ews_repo_need_dir(repo);
+	int rc = ews_repo_need_dir(repo), has = 0;
 
 	if (rc == 0)
 		return follow_back(was, left, repo);
@@ -681,8 +680,14 @@ int ews_moved_follow(char **was, struct ews_strv *left, struct ews_repo *repo)
 		return rc;
 	ews_error_clear();
 	rc = ews_home_projects(&projects, repo->home);
-	for (size_t i = 0; i < projects.n && rc == 0; i++)
-		if (ews_home_may_have_moved_to(&projects.items[i], repo->common_dir))
-			rc = follow_if_it(was, left, repo, &projects.items[i]);
+	for (size_t i = 0; i < projects.n && rc == 0; i++) {
+		if (!ews_home_may_have_moved_to(&projects.items[i], repo->common_dir))
+			continue;
+		if (!has)
+			has = has_refs(repo);
+		if (has <= 0)
+			return has;
+		rc = follow_if_it(was, left, repo, &projects.items[i]);
+	}
 	return rc;
 }

@@ -16,7 +16,8 @@ int ews_relink_is_due(struct ews_repo *repo, const char *id);
 
 /*
  * Write it anew, where it is due, in a session that is locked; git's state is as it stands there, or, where it names what nobody has, as
- * it was seen last; where that would take HEAD back, and HEAD is sound, the index alone is made anew, of its commit. Adds a sentence to `done`. Fails with EWS_EUNVERIFIED when all is not as it should be then.
+ * it was seen last; where that would take HEAD back, and HEAD is sound, the index alone is made anew, of its commit. Adds a sentence to
+ * `done`. Fails with EWS_ENOTVERIFIED when all is not as it should be then.
  */
 int ews_relink(struct ews_strv *done, struct ews_session *session, ews_progress_fn progress, void *payload);
 

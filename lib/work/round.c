@@ -721,8 +721,10 @@ int ews_round_keep_late(struct ews_session *session)
 		rc = session->method->restore(&place);
 	if (rc == 0)
 		rc = ews_session_tampered(&bent, session);
-	if (rc != 0 || bent.n)
-		return rc > 0 ? 0 : rc < 0 ? rc : ews_error(EWS_EDAMAGED, "'%s' is not as it was", bent.items[0]);
+	if (rc != 0)
+		return rc > 0 ? 0 : rc;
+	if (bent.n)
+		return ews_error(EWS_EDAMAGED, "'%s' is not as it was", bent.items[0]);
 	session->state.state = EWS_STATE_ENDING; /* whether that has been saved or not */
 	rc = keep_work(&result, session, false);
 	return rc < 0 ? rc : archive_scratch(&result, session);
