@@ -23,7 +23,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/dir.h"
@@ -87,38 +86,25 @@ static bool is_one_mount(int a_fd, int b_fd)
 
 /* ---- what a directory has of its own ---- */
 
-static int list_xattrs(struct ews_buf *out, int fd)
-{
-	ssize_t n = flistxattr(fd, NULL, 0);
-
-	if (n > 0) {
-		ews_buf_reserve(out, (size_t)n);
-		n = flistxattr(fd, out->ptr, (size_t)n);
-	}
-	if (n < 0)
-		return errno == ENOTSUP ? 0 : ews_error_os("cannot list attributes");
-	out->len = (size_t)n;
-	return 0;
-}
-
 /* Those of the kernel's and of its administrator may be refused. */
-static bool may_be_refused(const char *name)
+static bool may_be_refused(const char *name, int err)
 {
-	return (errno == EPERM || errno == ENOTSUP) &&
+	return (err == EPERM || err == ENOTSUP) &&
 	       (ews_str_after(name, "security.") || ews_str_after(name, "trusted."));
 }
 
 static int copy_xattr(int to_fd, int from_fd, const char *name)
 {
 	EWS_CLEANUP(buf) struct ews_buf value = EWS_BUF_INIT;
-	ssize_t n = fgetxattr(from_fd, name, NULL, 0);
+	int rc = ews_handle_xattr_read(&value, from_fd, name);
 
-	if (n > 0) {
-		ews_buf_reserve(&value, (size_t)n);
-		n = fgetxattr(from_fd, name, value.ptr, (size_t)n);
-	}
-	if ((n < 0 || fsetxattr(to_fd, name, value.ptr, (size_t)n, 0) < 0) && !may_be_refused(name))
-		return ews_error_os("cannot copy the attribute '%s'", name);
+	if (rc > 0 && ews_handle_xattr_set(to_fd, name, value.ptr, value.len) < 0)
+		rc = ews_error_os("cannot copy the attribute '%s'", name);
+	if (rc >= 0)
+		return 0;
+	if (!may_be_refused(name, ews_error_errno()))
+		return rc;
+	ews_error_clear();
 	return 0;
 }
 
@@ -127,13 +113,13 @@ static int copy_xattrs(int to_fd, int from_fd)
 {
 	EWS_CLEANUP(buf) struct ews_buf have = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf want = EWS_BUF_INIT;
-	int rc = list_xattrs(&have, to_fd);
+	int rc = ews_handle_xattr_names(&have, to_fd);
 
 	if (rc == 0)
-		rc = list_xattrs(&want, from_fd);
+		rc = ews_handle_xattr_names(&want, from_fd);
 	for (const char *name = have.ptr; rc == 0 && have.len && name < have.ptr + have.len; name += strlen(name) + 1)
 		if ((!want.len || !memmem(want.ptr, want.len, name, strlen(name) + 1)) &&
-		    fremovexattr(to_fd, name) < 0 && !may_be_refused(name))
+		    ews_handle_xattr_remove(to_fd, name) < 0 && !may_be_refused(name, errno))
 			rc = ews_error_os("cannot remove the attribute '%s'", name);
 	for (const char *name = want.ptr; rc == 0 && want.len && name < want.ptr + want.len; name += strlen(name) + 1)
 		rc = copy_xattr(to_fd, from_fd, name);

@@ -35,48 +35,6 @@ struct attr {
 	size_t hex_len;
 };
 
-static ssize_t list_names(int fd, char *out, size_t size)
-{
-	char path[EWS_HANDLE_NAME_MAX];
-	ssize_t n = flistxattr(fd, out, size);
-
-	if (n >= 0 || errno != EBADF)
-		return n;
-	return listxattr(ews_handle_name(path, fd), out, size);
-}
-
-static ssize_t get_value(int fd, const char *name, void *out, size_t size)
-{
-	char path[EWS_HANDLE_NAME_MAX];
-	ssize_t n = fgetxattr(fd, name, out, size);
-
-	if (n >= 0 || errno != EBADF)
-		return n;
-	return getxattr(ews_handle_name(path, fd), name, out, size);
-}
-
-static int set_value(int fd, const char *name, const void *data, size_t len)
-{
-	char path[EWS_HANDLE_NAME_MAX];
-
-	if (!fsetxattr(fd, name, data, len, 0))
-		return 0;
-	if (errno != EBADF)
-		return -1;
-	return setxattr(ews_handle_name(path, fd), name, data, len, 0);
-}
-
-static int remove_name(int fd, const char *name)
-{
-	char path[EWS_HANDLE_NAME_MAX];
-
-	if (!fremovexattr(fd, name))
-		return 0;
-	if (errno != EBADF)
-		return -1;
-	return removexattr(ews_handle_name(path, fd), name);
-}
-
 /* Those that the system sets by itself, after its own rules. */
 static bool is_systems_own(const char *name)
 {
@@ -86,52 +44,6 @@ static bool is_systems_own(const char *name)
 static int cmp_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Set `out` to all names, NUL-ended one after the other. */
-static int read_names(struct ews_buf *out, int fd)
-{
-	for (;;) {
-		ssize_t n = list_names(fd, NULL, 0);
-
-		if (n == 0 || (n < 0 && errno == ENOTSUP))
-			return 0;
-		if (n < 0)
-			return ews_error_os("cannot list its attributes");
-		ews_buf_reserve(out, (size_t)n);
-		n = list_names(fd, out->ptr, (size_t)n);
-		if (n >= 0) {
-			out->len = (size_t)n;
-			return 0;
-		}
-		/* It grew between the two calls: ask again. */
-		if (errno != ERANGE)
-			return ews_error_os("cannot list its attributes");
-	}
-}
-
-/* Returns 1 with the value in `out`, 0 when the attribute is gone by now. */
-static int read_value(struct ews_buf *out, int fd, const char *name)
-{
-	for (;;) {
-		ssize_t n = get_value(fd, name, NULL, 0);
-
-		if (n < 0 && errno == ENODATA)
-			return 0;
-		if (n < 0)
-			return ews_error_os("cannot read its attribute '%s'", name);
-		ews_buf_truncate(out, 0);
-		if (n == 0)
-			return 1;
-		ews_buf_reserve(out, (size_t)n);
-		n = get_value(fd, name, out->ptr, (size_t)n);
-		if (n >= 0) {
-			out->len = (size_t)n;
-			return 1;
-		}
-		if (errno != ERANGE && errno != ENODATA)
-			return ews_error_os("cannot read its attribute '%s'", name);
-	}
 }
 
 void ews_xattr_add(struct ews_buf *out, const char *name, const void *value, size_t len)
@@ -153,7 +65,7 @@ int ews_xattr_read(struct ews_buf *out, int fd)
 	size_t n = 0, cap = 0;
 	int rc;
 
-	rc = read_names(&names, fd);
+	rc = ews_handle_xattr_names(&names, fd);
 	if (rc < 0)
 		return rc;
 	for (size_t at = 0; at < names.len; at += strlen(names.ptr + at) + 1) {
@@ -166,7 +78,7 @@ int ews_xattr_read(struct ews_buf *out, int fd)
 		return 0;
 	qsort(sorted, n, sizeof(*sorted), cmp_name);
 	for (size_t i = 0; i < n; i++) {
-		rc = read_value(&value, fd, sorted[i]);
+		rc = ews_handle_xattr_read(&value, fd, sorted[i]);
 		if (rc < 0)
 			return rc;
 		if (rc > 0)
@@ -286,9 +198,9 @@ static int change_attr(int fd, const struct attr *attr, bool is_wanted, struct e
 	if (is_systems_own(name.ptr))
 		return 0;
 	if (is_wanted) {
-		rc = set_value(fd, name.ptr, value.ptr, value.len);
+		rc = ews_handle_xattr_set(fd, name.ptr, value.ptr, value.len);
 	} else {
-		rc = remove_name(fd, name.ptr);
+		rc = ews_handle_xattr_remove(fd, name.ptr);
 		if (rc < 0 && errno == ENODATA)
 			return 0;
 	}
