@@ -183,8 +183,16 @@ static int write_gitfile(const struct ews_place *place, int workspace_fd)
 {
 	EWS_CLEANUP(free) char *text = format_gitfile(place);
 
-	drop_beside(workspace_fd, text);
 	return ews_file_replace(workspace_fd, ".git", text, strlen(text), 0644);
+}
+
+/* Where agents have worked, and somebody may have been killed at that before. */
+static int write_gitfile_anew(const struct ews_place *place, int workspace_fd)
+{
+	EWS_CLEANUP(free) char *text = format_gitfile(place);
+
+	drop_beside(workspace_fd, text);
+	return write_gitfile(place, workspace_fd);
 }
 
 static int prepare(const struct ews_place *place, int workspace_fd, const struct ews_gitstate *state)
@@ -430,7 +438,7 @@ static int repair(const struct ews_place *place, int workspace_fd, const struct 
 	if (rc < 0 || !bent.n)
 		return rc;
 	if (ews_strv_has(&bent, ".git")) {
-		rc = write_gitfile(place, workspace_fd);
+		rc = write_gitfile_anew(place, workspace_fd);
 		if (rc < 0)
 			return ews_error_wrap("cannot write '.git' anew");
 	}
@@ -459,7 +467,7 @@ static int follow(const struct ews_place *place, int workspace_fd, const char *w
 	const struct ews_place before = { .id = place->id, .common_dir = was };
 	int rc = compare(&others, workspace_fd, ".git", format_gitfile(&before));
 
-	return rc < 0 || others.n ? rc : write_gitfile(place, workspace_fd);
+	return rc < 0 || others.n ? rc : write_gitfile_anew(place, workspace_fd);
 }
 
 const struct ews_method ews_method_worktree = {
