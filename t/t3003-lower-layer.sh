@@ -70,6 +70,23 @@ killat() {
 	code=0
 	"$EWS_BUILD/t/killat" "$@" >out 2>err || code=$?
 }
+# killed_anywhere <least> <regexp> <check> <argument>...: git ews is killed at its calls that match, each time in a new container; then comes
+# recover, and the check. There are more such calls than <least>.
+killed_anywhere() {
+	least=$1
+	regexp=$2
+	check=$3
+	shift 3
+	at=1
+	while killat -c "$regexp" $at git-ews -C m/p "$@" && test $code = 137; do
+		git -C m/p ews recover --all
+		$check
+		container
+		at=$((at + step))
+	done
+	test $code = 199
+	test $at -gt "$least"
+}
 container
 mkdir m/p m/.superqode
 cp -a p/. m/p
@@ -89,19 +106,14 @@ test_expect_success 'P4: killed anywhere in a start under an id that was, or in 
 		git -C m/p ews start s
 		git -C m/p ews end s
 		commit
+		ends() {
+			git -C m/p ews path s || git -C m/p ews start s
+			git -C m/p ews end s
+			git -C m/p ews clean --now
+			whole
+		}
 		for verb in "start s" "clean --now"; do
-			at=1
-			while killat -c "half-moved|rename|unlinkat|chmod" $at git-ews -C m/p $verb && test $code = 137; do
-				git -C m/p ews recover --all
-				git -C m/p ews path s || git -C m/p ews start s
-				git -C m/p ews end s
-				git -C m/p ews clean --now
-				whole
-				container
-				at=$((at + step))
-			done
-			test $code = 199
-			test $at -gt 20
+			killed_anywhere 20 "half-moved|rename|unlinkat|chmod" ends $verb
 		done
 	EOF
 '
@@ -156,33 +168,22 @@ for method in worktree snapshot; do
 			echo new >"${ws:?}"/new/dir/file
 			list_ws want
 			commit
-			at=1
-			# ten are in the middle of it at the least
-			while killat -c "half-moved|rename|unlinkat|chmod" $at git-ews -C m/p end --no-artifacts --force s && test $code = 137; do
-				git -C m/p ews recover --all
+			ended() {
 				test ! -e "${ws:?}" || git -C m/p ews end s
 				whole
 				git -C m/p ews undo
 				is_as want
 				whole
-				container
-				at=$((at + step))
-			done
-			test $code = 199
-			test $at -gt 20
-			git -C m/p ews end --no-artifacts s || :
-			commit
-			at=1
-			while killat -c "half-moved|rename|unlinkat|chmod" $at git-ews -C m/p undo s && test $code = 137; do
-				git -C m/p ews recover --all
+			}
+			back() {
 				test -e "${ws:?}" || git -C m/p ews undo s
 				is_as want
 				whole
-				container
-				at=$((at + step))
-			done
-			test $code = 199
-			test $at -gt 20
+			}
+			killed_anywhere 20 "half-moved|rename|unlinkat|chmod" ended end --no-artifacts --force s
+			git -C m/p ews end --no-artifacts s || :
+			commit
+			killed_anywhere 20 "half-moved|rename|unlinkat|chmod" back undo s
 		EOF
 	'
 
@@ -259,9 +260,7 @@ test_expect_success 'P2, P4: in place, what a revert moves whole of the image go
 		container
 		chmod 700 m/p/nest
 		commit
-		at=1
-		while killat -c "half-moved|nest|f0" $at git-ews -C m/p revert s && test $code = 137; do
-			git -C m/p ews recover --all
+		reverted() {
 			test -e m/p/nest || git -C m/p ews undo s
 			"$EWS_SRC/t/lister" -m -M .git m/p/nest >got
 			grep sub/f got
@@ -270,11 +269,8 @@ test_expect_success 'P2, P4: in place, what a revert moves whole of the image go
 			git -C m/p ews revert s >out
 			grep "Status: Verified" out
 			test -z "$(git -C m/p status --porcelain)"
-			container
-			at=$((at + step))
-		done
-		test $code = 199
-		test $at -gt 5
+		}
+		killed_anywhere 5 "half-moved|nest|f0" reverted revert s
 	EOF
 '
 
