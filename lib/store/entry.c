@@ -60,6 +60,12 @@ struct ews_entry *ews_entries_add_copy(struct ews_entries *list, const struct ew
 	return copy;
 }
 
+void ews_entries_add_all(struct ews_entries *list, const struct ews_entries *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		ews_entries_add_copy(list, &from->items[i]);
+}
+
 static int cmp_entry(const void *a, const void *b)
 {
 	return ews_path_cmp(((const struct ews_entry *)a)->path, ((const struct ews_entry *)b)->path);

@@ -70,6 +70,8 @@ struct ews_entries {
 struct ews_entry *ews_entries_add(struct ews_entries *list, const char *path, size_t len);
 /* Append a copy of `entry`, strings included. */
 struct ews_entry *ews_entries_add_copy(struct ews_entries *list, const struct ews_entry *entry);
+/* A copy of each of `from`. */
+void ews_entries_add_all(struct ews_entries *list, const struct ews_entries *from);
 /* Append those of `from` from the one numbered `start` up to but not including `end`; all their strings are the list's then. */
 void ews_entries_move(struct ews_entries *list, struct ews_entries *from, size_t start, size_t end);
 /* Nothing will be added: give back the room for more. */

@@ -454,8 +454,8 @@ static int extract(struct ews_archive_extracted *out, int fd, struct ews_archive
 	out->n_changes = changes.n;
 	if (opts->dry_run)
 		return 0;
-	for (size_t i = 0; i < content->entries.n && opts->owners; i++)
-		ews_entries_add_copy(&owned, &content->entries.items[i]);
+	if (opts->owners)
+		ews_entries_add_all(&owned, &content->entries);
 	name = ews_clock_id("extract", ews_clock_now());
 	aside = ews_path_join(EWS_TRASH_ELSEWHERE, name);
 	rc = move_aside(out, &changes, target, aside);

@@ -407,8 +407,8 @@ static int add_left_out(struct result *result, struct ews_index *index)
 	for (size_t i = 0; i < index->n && rc == 0; i++)
 		if (index->items[i].is_skip_worktree && !index->items[i].stage)
 			list_left_out(&list, result, &index->items[i]);
-	for (size_t i = 0; i < list.n && rc == 0; i++)
-		ews_entries_add_copy(result->now, &list.items[i]);
+	if (rc == 0)
+		ews_entries_add_all(result->now, &list);
 	ews_entries_sort(result->now);
 	return rc;
 }
@@ -433,8 +433,7 @@ static void add_never_came(struct ews_strv *left_out, struct result *result, con
 	for (size_t i = 0; i < list.n; i++)
 		if (list.items[i].type != EWS_ENTRY_DIR && !ews_index_find(index, list.items[i].path))
 			ews_path_line_add(left_out, list.items[i].path, "its removal: it was left out at the start");
-	for (size_t i = 0; i < list.n; i++)
-		ews_entries_add_copy(result->now, &list.items[i]);
+	ews_entries_add_all(result->now, &list);
 	ews_entries_sort(result->now);
 }
 

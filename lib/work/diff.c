@@ -146,8 +146,7 @@ static bool add_unseen(struct ews_content *to, const struct ews_content *from, c
 			    !ews_entries_find(&to->scan.entries, known->items[at].path))
 				ews_entries_add_copy(&added, &known->items[at]);
 	}
-	for (size_t i = 0; i < added.n; i++)
-		ews_entries_add_copy(&to->scan.entries, &added.items[i]);
+	ews_entries_add_all(&to->scan.entries, &added);
 	ews_entries_sort(&to->scan.entries);
 	return added.n > 0;
 }

@@ -708,8 +708,7 @@ static int take_known(struct ews_scan *now, const struct ews_scan *seen, const s
 {
 	size_t n = now->entries.n;
 
-	for (size_t i = 0; i < seen->entries.n; i++)
-		ews_entries_add_copy(&now->entries, &seen->entries.items[i]);
+	ews_entries_add_all(&now->entries, &seen->entries);
 	for (size_t i = 0; i < seen->skips.n; i++)
 		if (ews_skip_is_unseen(seen->skips.items[i].reason) &&
 		    ews_entries_has_below(then, seen->skips.items[i].path))

@@ -217,6 +217,14 @@ static int merge(struct ews_entries *out, struct ews_batch *batch, const struct 
 	return rc;
 }
 
+/* What is new can be read only then. */
+static int commit_batch(struct ews_batch *batch, struct ews_odb *odb)
+{
+	int rc = ews_batch_commit(batch);
+
+	return rc < 0 ? rc : ews_odb_refresh(odb);
+}
+
 /* Do to `base` what lies between `first` and `head`. */
 static int write_tree(struct ews_oid *out, const struct ews_session *session, const struct ews_oid *base,
 		      const struct ews_oid *first, const struct ews_oid *head)
@@ -240,9 +248,7 @@ static int write_tree(struct ews_oid *out, const struct ews_session *session, co
 	if (rc < 0)
 		return or_lost(rc);
 	rc = ews_tree_write(out, batch, &merged);
-	if (rc == 0)
-		rc = ews_batch_commit(batch);
-	return rc < 0 ? rc : ews_odb_refresh(odb);
+	return rc < 0 ? rc : commit_batch(batch, odb);
 }
 
 /* What lies between `first`, where the session began, and HEAD is its work: HAS_WORK where there is any, or 0, or 1, as above. */
@@ -305,12 +311,6 @@ static int convert_list(struct ews_entries *list, struct ews_strv *filtered, str
 	return files.n ? ews_convert(&convert, &files) : 0;
 }
 
-static void copy_all(struct ews_entries *out, const struct ews_entries *list)
-{
-	for (size_t i = 0; i < list->n; i++)
-		ews_entries_add_copy(out, &list->items[i]);
-}
-
 /* What had the line ends of what is stored, as anything but git writes them, goes on with these. */
 static void keep_stored(struct work *work, const struct ews_entries *from, const struct ews_entries *to)
 {
@@ -341,8 +341,8 @@ static int convert(struct work *work, struct ews_batch *batch)
 	if (rc < 0 || repo->is_bare)
 		return rc;
 	list_attributes(&attributes, work);
-	copy_all(&from, &work->from);
-	copy_all(&to, &work->to);
+	ews_entries_add_all(&from, &work->from);
+	ews_entries_add_all(&to, &work->to);
 	dir = ews_path_join(bench.dir, "files");
 	rc = ews_convert_put_attributes(dir, repo, &attributes);
 	if (rc == 0)
@@ -352,14 +352,6 @@ static int convert(struct work *work, struct ews_batch *batch)
 	if (rc == 0)
 		keep_stored(work, &from, &to);
 	return rc;
-}
-
-/* What is new can be read only then. */
-static int commit_batch(struct ews_batch *batch, struct ews_odb *odb)
-{
-	int rc = ews_batch_commit(batch);
-
-	return rc < 0 ? rc : ews_odb_refresh(odb);
 }
 
 /* How large those are that `ours` does not have. */

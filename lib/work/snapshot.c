@@ -84,8 +84,7 @@ static int take_over(struct ews_content *content, struct ews_repo *repo, const s
 		return rc;
 	there = scan->entries;
 	scan->entries = (struct ews_entries)EWS_ENTRIES_INIT;
-	for (size_t i = 0; i < there.n; i++)
-		ews_entries_add_copy(&scan->entries, &there.items[i]);
+	ews_entries_add_all(&scan->entries, &there);
 	for (size_t i = 0; i < old.scan.entries.n; i++) {
 		const struct ews_entry *entry = &old.scan.entries.items[i];
 

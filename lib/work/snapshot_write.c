@@ -209,8 +209,7 @@ static int write_manifest_tree(struct ews_oid *out, struct writing *writing)
 
 		ews_pins_add(pins, path, EWS_ENTRY_FILE, &writing->oids[i]);
 	}
-	for (size_t i = 0; i < writing->contents.n; i++)
-		ews_entries_add_copy(pins, &writing->contents.items[i]);
+	ews_entries_add_all(pins, &writing->contents);
 	ews_earlier_take_pins(pins, &writing->earlier);
 	ews_entries_unique(pins);
 	return ews_tree_write(out, writing->batch, pins);
