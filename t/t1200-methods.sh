@@ -647,6 +647,14 @@ test_expect_success 'in place: --no-revert keeps the changes; git at work is wai
 	test_path_is_file keep/two && rm keep/.git/index.lock && git -C keep ews end k && test_path_is_missing keep/two && test_path_is_file keep/one
 '
 
+test_expect_success 'P4: while git holds the index no session begins in place: what is being committed would go back with its end' '
+	git init -q hooked && echo one >hooked/one && git -C hooked add one && git -C hooked commit -qm one && echo "#!/bin/sh" >hooked/.git/hooks/pre-commit &&
+	echo "env -u GIT_INDEX_FILE git ews run --new --method in-place --end -- true 2>../said; echo \$? >../code" >>hooked/.git/hooks/pre-commit && chmod +x hooked/.git/hooks/pre-commit &&
+	echo two >hooked/one && git -C hooked commit -qam two && echo 125 >want && test_cmp want code && test_grep "^error: cannot start .*: git is at work in the project: .*/hooked/.git/index.lock. is there" said && test_grep "^hint: when no git runs there" said &&
+	git -C hooked ews list >out && test_must_be_empty out && git -C hooked ews run --new --method in-place --end -- true && test "$(git -C hooked log --format=%s)" = "two
+one"
+'
+
 test_expect_success 'P4: so it does when it is done again: an end with --no-revert, and that of a round in the project' '
 	test_repo again && git -C again ews start --method in-place k && echo 1 >again/one && git -C again ews end --no-revert k && git -C again ews undo k && echo 2 >again/two && git -C again ews undo --redo k && test_path_is_file again/one && test_path_is_file again/two && rm again/one again/two &&
 	git -C again ews round start --agent l --mode legacy && echo 1 >again/one && git -C again ews round end --agent l && git -C again ews undo && git -C again ews undo --redo && test_path_is_file again/one && git -C again ews list >out && test_must_be_empty out

@@ -32,6 +32,7 @@
 #include "work/session_lock.h"
 #include "work/session_name.h"
 #include "work/session_place.h"
+#include "work/stage.h"
 #include "work/submodule_head.h"
 #include "work/tripwire.h"
 #include "work/twin.h"
@@ -543,8 +544,11 @@ static int start_in_place(struct starting *starting)
 	EWS_CLEANUP(sync_group) struct ews_sync_group base = EWS_SYNC_GROUP_INIT;
 	EWS_CLEANUP(snapshot) struct ews_snapshot first = EWS_SNAPSHOT_INIT;
 	struct ews_first_look_opts look_opts = { .base = &twin->content };
-	int rc = ews_epoch_look(&session->state.epoch, repo);
+	/* In a hook, or beside an editor, of a commit that a person makes: its branch would go back with the end. */
+	int rc = ews_stage_refuse_locked(repo);
 
+	if (rc == 0)
+		rc = ews_epoch_look(&session->state.epoch, repo);
 	if (rc == 0)
 		rc = begin(starting);
 	if (rc == 0)
