@@ -412,7 +412,10 @@ static void name_plan(struct ews_transition_result *out, const struct ews_transi
 	ews_transition_name_uncovered(out, work, &work->now);
 }
 
-/* Is there anything to do, or to write down? */
+/*
+ * Is there anything to do, or to write down? A redo that finds all as it should be notes that: somebody did the same by hand, which is his,
+ * and stays when the step is taken back once more.
+ */
 static bool has_to_change(const struct ews_transition_work *work)
 {
 	const struct ews_step *step = work->step;
@@ -420,7 +423,7 @@ static bool has_to_change(const struct ews_transition_work *work)
 	bool moves_git = work->has_git_change || work->brings_back || ews_transition_stages(work) ||
 			 (step->commit && *step->commit);
 
-	return moves_files || moves_git || work->opts->is_retry;
+	return moves_files || moves_git || work->opts->is_retry || step->state == EWS_STEP_REDOING;
 }
 
 /* Carry out what is planned, where that is anything, and prove that it is done. */

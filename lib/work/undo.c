@@ -241,7 +241,6 @@ int ews_undo_transition(struct ews_transition_result *out, struct ews_repo *repo
 					    .dry_run = opts->dry_run,
 					    .progress = opts->progress,
 					    .payload = opts->payload };
-	bool back = !opts->redo;
 	bool has_changed = false;
 	int rc = ews_undo_target(&target, repo, step, opts->redo);
 
@@ -250,7 +249,7 @@ int ews_undo_transition(struct ews_transition_result *out, struct ews_repo *repo
 		move.base = &base;
 	}
 	if (rc == 0) {
-		rc = ews_snapshot_find(&left, repo, back ? step->after : step->before);
+		rc = ews_snapshot_find(&left, repo, opts->redo ? step->before : step->after);
 		if (rc == 0)
 			move.left = &left;
 		else
@@ -271,8 +270,8 @@ int ews_undo_transition(struct ews_transition_result *out, struct ews_repo *repo
 	rc = ews_transition(out, &has_changed, repo, session, step, &move);
 	if (rc < 0 || has_changed || opts->dry_run)
 		return rc;
-	/* Nothing differed, so nothing was written: the step turns all the same. */
-	step->state = back ? EWS_STEP_UNDONE : EWS_STEP_DONE;
+	/* Nothing was there to be taken back, so nothing was written: the step turns all the same. */
+	step->state = EWS_STEP_UNDONE;
 	return ews_step_write(repo->dir_fd, step);
 }
 
