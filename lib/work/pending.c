@@ -444,6 +444,38 @@ int ews_pending_drop(struct ews_strv *lost, struct ews_repo *repo, const char *n
 	return rc < 0 ? ews_error_wrap("cannot decide about session '%s'", name) : rc;
 }
 
+/* Are they of the same files, and of one HEAD? */
+static bool is_same_work(const struct ews_snapshot *a, const struct ews_snapshot *b)
+{
+	return *a->hash && !strcmp(a->hash, b->hash) && ews_oid_equal(&a->head, &b->head);
+}
+
+/*
+ * Is what is pending what the step, whose line of it is `dropped`, had dropped? An end that was done again has kept it anew. Returns 1 or 0,
+ * which it is as well where nobody can tell any more.
+ */
+static int is_as_dropped(struct ews_repo *repo, const char *dropped, const struct ews_snapshot *result)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot then = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(free) char *name = ews_strndup(dropped, strcspn(dropped, " "));
+	const char *hex = strrchr(dropped, ' ');
+	struct ews_ref ref = { .name = name, .oid = EWS_OID_NONE };
+	int rc = hex ? ews_oid_parse(&ref.oid, hex + 1) : EWS_EDAMAGED;
+
+	if (rc == 0)
+		rc = ews_snapshot_read(&then, repo, &ref);
+	if (rc < 0)
+		return ews_error_if_passing(rc);
+	return result->id && is_same_work(&then, result);
+}
+
+static int refuse_another(const char *name)
+{
+	ews_error(EWS_ESTALE, "what is pending as '%s' is not what was dropped", name);
+	ews_error_hint("'git ews pending show %s' shows it, 'git ews pending drop %s' drops it", name, name);
+	return EWS_ESTALE;
+}
+
 int ews_pending_drop_anew(struct ews_step *step, struct ews_repo *repo)
 {
 	EWS_CLEANUP(dropping) struct dropping now = { EWS_STEP_INIT, EWS_STRV_INIT, false };
@@ -466,8 +498,12 @@ int ews_pending_drop_anew(struct ews_step *step, struct ews_repo *repo)
 		ews_error_clear(); /* nothing is pending under that name */
 		return 0;
 	}
-	if (rc < 0 || now.step.refs.n != 2 || !ews_strv_has(&step->refs, now.step.refs.items[1]))
+	if (rc < 0 || now.step.refs.n != 2 || !ews_strv_has(&step->refs, now.step.refs.items[1]) ||
+	    ews_strv_has(&step->refs, now.step.refs.items[0]))
 		return rc;
+	rc = is_as_dropped(repo, step->refs.items[0], &result);
+	if (rc <= 0)
+		return rc < 0 ? rc : refuse_another(name);
 	ews_strv_clear(&step->refs);
 	ews_strv_add_array(&step->refs, now.step.refs.items);
 	return 0;

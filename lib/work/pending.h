@@ -71,8 +71,9 @@ int ews_pending_drop(struct ews_strv *lost, struct ews_repo *repo, const char *n
 int ews_pending_drop_check(struct ews_strv *lost, struct ews_repo *repo, const char *name);
 
 /*
- * `step` is about to be done again: where it dropped a pending result, and its session has ended anew since, it names what that came to now.
- * What began with something else is another's, and stays out of it. Fails where what is pending can't be read just now.
+ * `step` is about to be done again: where it dropped a pending result, and its session has ended anew since, it names that result as it was
+ * kept then. What began with something else is another's, and stays out of it. Fails with EWS_ESTALE where the session came to something
+ * else than what was dropped, and where what is pending can't be read just now.
  */
 int ews_pending_drop_anew(struct ews_step *step, struct ews_repo *repo);
 
