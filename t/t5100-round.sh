@@ -282,7 +282,8 @@ test_expect_success 'P8: where what was committed in a deleted workspace is lost
 '
 
 test_expect_success 'P8: so it is where they went with the workspace' '
-	commit_and_vanish apart --mode isolated && git -C late ews round end --agent apart --force >out 2>err && test_grep "^note: the workspace of round .$round. was gone: git has nothing more of it$" err
+	commit_and_vanish apart --mode isolated && git -C late ews round end --agent apart --force >out 2>err && test_grep "^note: the workspace of round .$round. was gone: git has nothing more of it$" err &&
+	test_expect_code 1 git -C late ews undo "${round#ews/}" 2>err && test_grep "trash holds it no longer: \.git (branches, reflogs and commits of its own, which were gone before the end)" err && test_grep ! "commits are kept" err && git -C late ews undo --redo "${round#ews/}"
 '
 
 test_expect_success 'P4: what an end that came no further has kept of a workspace stays the work when that is deleted' '

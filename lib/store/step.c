@@ -239,6 +239,7 @@ static const struct member {
 	{ "undo_sequence", NUMBER, offsetof(struct ews_step, undo_sequence), false, false },
 	{ .kind = REDO },
 	{ "emptied", TRUTH, offsetof(struct ews_step, is_emptied), true, false },
+	{ "git_lost", TRUTH, offsetof(struct ews_step, is_git_lost), true, true },
 	{ "incomplete", TRUTH, offsetof(struct ews_step, is_incomplete), true, true },
 	{ "leaves_project", TRUTH, offsetof(struct ews_step, leaves_project), true, true },
 	{ "owners", TRUTH, offsetof(struct ews_step, with_owners), true, false },

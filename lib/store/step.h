@@ -77,6 +77,7 @@ struct ews_step {
 	bool with_owners; /* owner and group are part of what it sets */
 	bool is_incomplete; /* not all could be written the last time: what it leads to, either way, stays what it was */
 	bool leaves_project; /* an end in place that reverted nothing, for it was told so */
+	bool is_git_lost; /* an end whose workspace had gone with the repository that was its own: git had nothing of it to be kept */
 	bool is_emptied; /* the directory that held what it renamed away has gone, or is about to */
 	int64_t written_s; /* when the record was last written, as read */
 };

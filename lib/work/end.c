@@ -233,6 +233,7 @@ static int plan(struct ews_step *step, struct ews_session *session, const struct
 	free(step->before);
 	step->before = ews_strdup(result->kept_snapshot ? result->kept_snapshot : "");
 	step->is_emptied = result->is_gone;
+	step->is_git_lost = result->is_git_lost;
 	step->leaves_project = no_revert && session->method->is_project;
 	if (result->pending_name)
 		rc = ews_pending_plan(step, repo, result->pending_name, session->state.id, result->kept_snapshot);
@@ -486,6 +487,7 @@ static int take_up(struct ews_end_result *out, struct ews_session *session, cons
 	rc = ews_remains_keep(&remains, &out->skipped, session, opts->dry_run);
 	out->kept_snapshot = ews_steal(&remains.snapshot);
 	out->gone_work = remains.work;
+	out->is_git_lost = remains.has_no_git && session->method->owns_objects && !session->repo->is_plain;
 	out->unfiltered = remains.unfiltered;
 	remains.unfiltered = (struct ews_strv)EWS_STRV_INIT;
 	out->differs = rc > 0;

@@ -38,6 +38,7 @@ struct ews_end_result {
 	bool had_ended; /* it had ended before: nothing was done */
 	bool differs; /* from the base */
 	bool is_gone; /* somebody had taken the workspace away */
+	bool is_git_lost; /* then, whether the repository that was its own went with it */
 	enum ews_remains_work gone_work; /* then, whether the kept files have what was committed there */
 	bool is_baseless; /* its base is gone, and with it what it could be compared with */
 	char *kept_snapshot; /* what differed from the base; NULL when nothing did */

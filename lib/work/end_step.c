@@ -289,7 +289,7 @@ static int fill_anew(struct ews_session *session, const struct ews_content *cont
 }
 
 /* What a workspace that is made anew from `content` will not have, "<path>\t<why>" each. */
-static void name_expired(struct ews_strv *expired, const struct ews_session *session,
+static void name_expired(struct ews_strv *expired, const struct ews_session *session, const struct ews_step *step,
 			 const struct ews_content *content)
 {
 	for (size_t i = 0; i < content->scan.skips.n; i++) {
@@ -300,7 +300,10 @@ static void name_expired(struct ews_strv *expired, const struct ews_session *ses
 					  ews_skip_word(ews_skip_is_present(skip->reason) ? EWS_SKIP_IGNORED
 											  : skip->reason));
 	}
-	if (session->method->owns_objects && !session->repo->is_plain)
+	if (step->is_git_lost)
+		ews_strv_add(expired,
+			     ".git\tbranches, reflogs and commits of its own, which were gone before the end");
+	else if (session->method->owns_objects && !session->repo->is_plain)
 		ews_strv_add(expired, ".git\tbranches and reflogs of its own; its commits are kept");
 }
 
@@ -332,7 +335,7 @@ static int refill_trash(struct ews_strv *expired, struct ews_session *session, s
 		return trash;
 	rc = read_kept(&content, session, step);
 	if (rc == 0 && expired)
-		name_expired(expired, session, &content);
+		name_expired(expired, session, step, &content);
 	step->is_emptied = true;
 	if (rc == 0)
 		rc = ews_step_write(session->repo->dir_fd, step);
@@ -392,7 +395,7 @@ int ews_end_find_kept(struct ews_strv *expired, struct ews_session *session, con
 		return rc < 0 ? rc : 0;
 	rc = read_kept(&content, session, step);
 	if (rc == 0 && expired)
-		name_expired(expired, session, &content);
+		name_expired(expired, session, step, &content);
 	if (is_base || (rc != EWS_ENOTFOUND && rc != EWS_EDAMAGED))
 		return rc;
 	ews_error(EWS_ENOTFOUND, "what the end of session '%s' kept is gone: trash has let go of it",

@@ -111,7 +111,8 @@ int ews_remains_keep(struct ews_remains *out, struct ews_strv *closed, struct ew
 	if (git < 0 && git != EWS_ENOTFOUND)
 		return git;
 	ews_error_clear();
-	if (git < 0)
+	out->has_no_git = git < 0;
+	if (out->has_no_git)
 		return 0;
 	rc = read_base(&base, &content, session);
 	if (rc < 0)

@@ -16,11 +16,12 @@
 
 struct ews_remains {
 	char *snapshot; /* NULL of a dry run */
+	bool has_no_git; /* git's entry of it, or the repository that it was, is gone as well */
 	enum ews_remains_work work;
 	struct ews_strv unfiltered; /* "<path>\t<filter>": what was committed and is in it as git stores it */
 };
 
-#define EWS_REMAINS_INIT { NULL, EWS_REMAINS_NO_WORK, EWS_STRV_INIT }
+#define EWS_REMAINS_INIT { NULL, false, EWS_REMAINS_NO_WORK, EWS_STRV_INIT }
 
 void ews_remains_release(struct ews_remains *remains);
 EWS_CLEANUP_DEFINE(remains, struct ews_remains, ews_remains_release)
