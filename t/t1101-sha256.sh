@@ -164,6 +164,11 @@ test_expect_success 'P4: where git can not be asked no object is missing: nobody
 	test_expect_code 1 lacks_git -C unasked doctor >out && test_grep "problem  refs .*$snap.: cannot run git" out && test_grep "problem  sessions .*cannot run git" out && test_grep ! "is missing" out && test_grep ! "update-ref" out && git -C unasked ews end u
 '
 
+test_expect_success 'P4: nor is one where a signal ends git' '
+	sha256_repo killed && start_ws killed k && snap=$(git -C killed ews snapshot create k) && mkdir dies && printf "#!/bin/sh\ncase \" \$* \" in *\" cat-file \"*) kill -KILL \$\$ ;; esac\nexec %s \"\$@\"\n" "$(command -v git)" >dies/git && chmod +x dies/git &&
+	(PATH=$PWD/dies:$PATH && test_expect_code 1 git-ews -C killed doctor >out) && test_grep "problem  refs .*$snap.: .* was ended by signal 9" out && test_grep ! "is missing" out && test_grep ! "update-ref" out && git -C killed ews end k
+'
+
 test_expect_success STRACE 'P4: nor is it what the undo of an end that was killed needs: recover waits for git' '
 	sha256_repo waits && start_ws waits --method snapshot w && echo mine >"${ws:?}/mine" && git -C waits ews end w && git -C waits gc -q --prune=now && work=$(dirname "$(dirname "${ws:?}")") &&
 	test_expect_code 137 test_strace trace -e trace=renameat,renameat2 -e inject=renameat,renameat2:signal=KILL:when=2 git -C waits ews undo w && grep "\"undoing\"" "${work:?}"/undo/*.json && rm -rf "${work:?}"/trash/*/workspace &&

@@ -46,10 +46,10 @@ static inline bool ews_errno_is_absent_or_link(int err)
 	return ews_errno_is_absent(err) || err == ELOOP;
 }
 
-/* Does it speak of us, and not of what was looked for: no descriptors, no memory? */
+/* Does it speak of us, and not of what was looked for: no descriptors, no memory, no process or thread more, no wait? */
 static inline bool ews_errno_is_ours(int err)
 {
-	return err == EMFILE || err == ENFILE || err == ENOMEM;
+	return err == EMFILE || err == ENFILE || err == ENOMEM || err == EAGAIN;
 }
 
 /* The same, or a disk fails: it may be there. A bad block fails for good, so that what can go on without it should. */

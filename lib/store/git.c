@@ -231,6 +231,13 @@ int ews_git_open(struct ews_child **out, const struct ews_git_opts *opts, char *
 	return ews_child_open(out, &proc) < 0 ? ews_error_wrap("cannot run git") : 0;
 }
 
+/* Whoever sent the signal, it says nothing of what git was asked for. */
+static int fail_signal(const char *verb, int signal)
+{
+	ews_error(EWS_EIO, "'git %s' was ended by signal %d", verb, signal);
+	return ews_error_as_passing();
+}
+
 int ews_git_run(const struct ews_git_opts *opts, char *const *args)
 {
 	EWS_CLEANUP(strv) struct ews_strv argv = EWS_STRV_INIT;
@@ -263,6 +270,8 @@ int ews_git_run(const struct ews_git_opts *opts, char *const *args)
 	status = ews_proc_run(&proc);
 	if (status < 0)
 		return ews_error_wrap("cannot run git");
+	if (status > GIT_USAGE)
+		return fail_signal(args[0], status - 128);
 	if (status < 128 || opts->err)
 		return status;
 	sentence = ews_git_sentence(&err);

@@ -55,7 +55,8 @@ struct ews_git_opts {
  * Run git with `args` (without the word "git"). Returns its exit status;
  * stderr is collected and becomes the sentence of EWS_EGIT when it is 128 or
  * more (of EWS_EUSAGE where git does not take an option that was passed on to
- * it). A status of 1 is given back.
+ * it). A status of 1 is given back. Where a signal ended it that is a passing
+ * error (ews_error_as_passing()), and no status.
  */
 int ews_git_run(const struct ews_git_opts *opts, char *const *args);
 

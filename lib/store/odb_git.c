@@ -141,9 +141,11 @@ static int fail_dead(struct reader *reader, const struct ews_oid *oid)
 	ews_oid_hex(hex, oid);
 	if (status == 128 && *sentence)
 		return ews_error(EWS_EDAMAGED, "object %s is damaged: %s", hex, sentence);
-	if (status > 128)
-		return ews_error(EWS_EGIT, "'git cat-file' was ended by signal %d when it was asked for object %s",
-				 status - 128, hex);
+	if (status > 128) {
+		ews_error(EWS_EIO, "'git cat-file' was ended by signal %d when it was asked for object %s",
+			  status - 128, hex);
+		return ews_error_as_passing();
+	}
 	return ews_error(EWS_EGIT, "'git cat-file' ended with status %d when it was asked for object %s%s%s",
 			 status, hex, *sentence ? ": " : "", sentence);
 }

@@ -109,6 +109,13 @@ Test(error, what_is_cleaned_up_between_does_not_change_why)
 	cr_assert_eq(ews_error_if_passing(rc), 0);
 }
 
+Test(error, that_nothing_more_can_be_begun_just_now_says_nothing_of_what_is_there)
+{
+	errno = EAGAIN; /* fork(), or a thread that is one too many */
+	cr_assert_eq(ews_error_os("cannot run git"), EWS_EIO);
+	cr_assert_eq(ews_error_if_passing(EWS_EIO), EWS_EIO);
+}
+
 Test(error, a_sentence_that_is_too_long_is_cut)
 {
 	static char text[20000];

@@ -435,9 +435,10 @@ Test(odb_git, a_git_that_dies_is_one_error_and_the_next_one_serves)
 	fixture_shell("for p in $(cat /proc/%d/task/*/children); do tr '\\0' ' ' </proc/$p/cmdline | grep -q '^[^ ]*git cat-file' || continue; "
 		      "kill -KILL $p; while ! grep -q ' Z ' /proc/$p/stat; do sleep 0.01; done; done",
 		      getpid());
-	cr_assert_eq(ews_odb_read(&text, NULL, odb, &blob), EWS_EGIT);
+	cr_assert_eq(ews_odb_read(&text, NULL, odb, &blob), EWS_EIO);
 	cr_assert(strstr(ews_error_message(), "ended by signal 9"), "%s", ews_error_message());
 	cr_assert(strstr(ews_error_message(), ews_oid_hex(hex, &blob)));
+	cr_assert_eq(ews_error_if_passing(EWS_EIO), EWS_EIO);
 	cr_assert_eq(ews_odb_read(&text, NULL, odb, &blob), 0);
 	cr_assert_str_eq(text.ptr, "three\nthree\n");
 	ews_odb_free(odb);
