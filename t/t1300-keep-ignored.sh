@@ -161,6 +161,11 @@ test_expect_success 'P7: what came into such a directory, was added and snapshot
 	done && git -C since ews apply "$one..$gone" && test_path_is_missing since/built/new && echo again >"${ws:?}/built/new" && back=$(git -C since ews snapshot create since) && git -C since ews diff --exit-code "$one" "$back" 2>err && test_grep "not in the patch: built/new (ignored)" err
 '
 
+test_expect_success 'P8: what is ignored and was in an earlier state has a word of its own in --coverage once it is gone' '
+	test_repo word && echo "built/" >word/.gitignore && git -C word add . && git -C word commit -qm rules && mkdir word/built && echo x >word/built/x && echo y >word/built/y && start_ws word --keep-ignored=yes word && git -C "$ws" add -f built/x && git -C word ews snapshot create word && git -C "$ws" rm -q --cached built/x && rm "${ws:?}/built/x" && two=$(git -C word ews snapshot create word) &&
+	git -C word ews snapshot show --coverage "$two" >out 2>err && test_grep "^note: gone: it is ignored" err && test_grep "^gone	built/x\$" out && test_grep ! "^ignored	built/x\$" out && git -C word ews snapshot show --coverage --json "$two" >out && test_grep "\"reason\": *\"gone\"" out
+'
+
 test_expect_success 'P7: a file that came along and was snapshotted is deleted where a directory has taken its place, and that is left out once' '
 	test_repo place && echo "*.o" >place/.gitignore && git -C place add . && git -C place commit -qm rules && echo x >place/x.o && start_ws place --keep-ignored=yes place && git -C "$ws" add -f x.o && one=$(git -C place ews snapshot create place) && git -C "$ws" rm -q --cached x.o && rm "${ws:?}/x.o" && mkdir "${ws:?}/x.o" && echo q >"${ws:?}/x.o/q" && two=$(git -C place ews snapshot create place) &&
 	git -C place ews snapshot show --coverage "$two" >out && grep -c "x\.o" out >count && echo 1 | test_cmp - count && printf "D\tx.o\n" >want && git -C place ews diff --name-status "$one" "$two" >out && test_cmp want out && printf "A\tx.o\n" >want && git -C place ews diff --name-status "$two" "$one" >out && test_cmp want out &&

@@ -69,6 +69,17 @@ void ews_render_reasons(cJSON *object, const char *key, const char *word, const 
 	}
 }
 
+const char *ews_render_skip_word(const struct ews_skip *skip)
+{
+	return skip->is_gone ? "gone" : ews_skip_word(skip->reason);
+}
+
+const char *ews_render_skip_why(const struct ews_skip *skip)
+{
+	return skip->is_gone ? "it is ignored, and what an earlier state had there is gone"
+			     : ews_skip_why(skip->reason);
+}
+
 void ews_render_skips(cJSON *object, const struct ews_skips *skips)
 {
 	cJSON *array = cJSON_AddArrayToObject(object, "skipped");
@@ -78,8 +89,8 @@ void ews_render_skips(cJSON *object, const struct ews_skips *skips)
 		cJSON *item = cJSON_CreateObject();
 
 		ews_json_add_path(item, "path", skips->items[i].path);
-		(void)cJSON_AddStringToObject(item, "reason", ews_skip_word(skips->items[i].reason));
-		(void)cJSON_AddStringToObject(item, "why", ews_skip_why(skips->items[i].reason));
+		(void)cJSON_AddStringToObject(item, "reason", ews_render_skip_word(&skips->items[i]));
+		(void)cJSON_AddStringToObject(item, "why", ews_render_skip_why(&skips->items[i]));
 		ews_json_add_int(item, "size_bytes", (int64_t)skips->items[i].size);
 		cJSON_AddItemToArray(array, item);
 	}
@@ -90,7 +101,7 @@ void ews_render_skip_lines(struct ews_cmd_ctx *ctx, const struct ews_skips *skip
 	size_t i;
 
 	for (i = 0; i < skips->n; i++) {
-		ews_buf_addf(&ctx->out, "%s\t", ews_skip_word(skips->items[i].reason));
+		ews_buf_addf(&ctx->out, "%s\t", ews_render_skip_word(&skips->items[i]));
 		ews_cmd_add_path_line(ctx, skips->items[i].path);
 	}
 }

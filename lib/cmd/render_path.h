@@ -24,6 +24,10 @@ const char *ews_render_split_quoted(struct ews_buf *out, const char *line);
 /* Add the array `key` of { "path", `word` } for lines "<escaped path>\t<text>". */
 void ews_render_reasons(cJSON *object, const char *key, const char *word, const struct ews_strv *lines);
 
+/* Why it was left out: a word, and what that means. What is ignored, and known from an earlier state that it is gone from, has its own. */
+const char *ews_render_skip_word(const struct ews_skip *skip);
+const char *ews_render_skip_why(const struct ews_skip *skip);
+
 /* Add the array "skipped" of { "path", "reason", "why", "size_bytes" }. */
 void ews_render_skips(cJSON *object, const struct ews_skips *skips);
 

@@ -339,12 +339,12 @@ void ews_render_held_talk(const struct ews_cmd_ctx *ctx, const struct ews_conten
 		ews_cmd_note(ctx, "not held of git's state: %s, %s", content->git.left.items[i].name,
 			     ews_gitstate_why_left(&content->git.left.items[i]));
 	for (i = 0; i < skips->n; i++) {
-		enum ews_skip_reason reason = skips->items[i].reason;
+		const char *word = ews_render_skip_word(&skips->items[i]);
 
-		if (ews_strv_has(&said, ews_skip_word(reason)))
+		if (ews_strv_has(&said, word))
 			continue;
-		ews_strv_add(&said, ews_skip_word(reason));
-		ews_cmd_note(ctx, "%s: %s", ews_skip_word(reason), ews_skip_why(reason));
+		ews_strv_add(&said, word);
+		ews_cmd_note(ctx, "%s: %s", word, ews_render_skip_why(&skips->items[i]));
 	}
 }
 
