@@ -203,7 +203,7 @@ test_expect_success 'P4: an edit made since is not lost to an undo' '
 test_expect_success 'P4: a redo that finds the same done by hand leaves that to who did it: the next undo takes none of it' '
 	test_repo hand && start_ws hand h && echo work >"${ws:?}/made" && snap=$(git -C hand ews snapshot create h) && for do in "apply h" "snapshot restore --force $snap" "snapshot restore --force $snap -- made"; do
 		git -C hand ews $do && git -C hand ews undo && test_path_is_missing hand/made && echo work >hand/made && files_of hand >mine && git -C hand ews undo --redo >out && test_grep "^Done again" out && git -C hand ews undo && files_of hand >got && test_cmp mine got && git -C hand ews undo --redo && rm hand/made || return 1
-	done && git -C hand ews revert h && git -C hand ews undo h && rm "${ws:?}/made" && git -C hand ews undo --redo h && git -C hand ews undo h && test_path_is_missing "$ws/made" && rm -rf "${HOME:?}/.superqode/working/hand" hand
+	done && git -C hand ews revert h && git -C hand ews undo h && rm "${ws:?}/made" && git -C hand ews undo --redo h && git -C hand ews undo h && test_path_is_missing "${ws:?}/made" && rm -rf "${HOME:?}/.superqode/working/hand" hand
 '
 
 test_expect_success 'P4: restore into a session, undone and done again' '

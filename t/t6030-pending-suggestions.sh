@@ -109,7 +109,7 @@ test_expect_success 'P4: an end --pending and its drop are taken back and done a
 '
 
 test_expect_success 'P4: the drop of a pending result is done again of that one alone: what the session came to since stays, and is named' '
-	test_repo newer && start_ws newer s && echo work >>"${ws:?}/run.sh" && git -C newer ews end --pending s && git -C newer ews pending drop s && git -C newer ews undo && git -C newer ews undo && echo more >>"$ws/run.sh" && git -C newer ews undo --redo &&
+	test_repo newer && start_ws newer s && echo work >>"${ws:?}/run.sh" && git -C newer ews end --pending s && git -C newer ews pending drop s && git -C newer ews undo && git -C newer ews undo && echo more >>"${ws:?}/run.sh" && git -C newer ews undo --redo &&
 	test_expect_code 1 git -C newer ews undo --redo 2>err && test_grep "^error: what is pending as .s. is not what was dropped" err && test_grep "^hint: .*git ews pending drop s" err && git -C newer ews pending show s >out && test_grep "^+more" out
 '
 
