@@ -315,6 +315,12 @@ test_expect_success 'restore --to -n: says what would be put there and what woul
 	mkdir way/src && git -C p ews snapshot restore $l2 --to "$PWD/way" --force >out 2>err && test_grep "^note: 1 path moved to trash whole: 1 file, 5 bytes" err
 '
 
+test_expect_success 'the id of a session that has ended is not taken for a snapshot whose id begins so' '
+	test_repo exact && start_ws exact s && git -C exact ews end s && git -C exact ews snapshot create >exactly && for verb in show "restore -n" "restore --force"; do
+		test_expect_code 128 git -C exact ews snapshot $verb s 2>err && test_grep "session .s. has ended" err && test_grep "^hint: .git ews undo s. brings it back" err || return 1
+	done && git -C exact branch s2 && git -C exact ews snapshot show s2 >out && git -C exact ews snapshot show "$(cat exactly)" >out && test_grep "$(cat exactly)" out
+'
+
 test_expect_success 'P4: what restore --to keeps aside has its own path there, whether it fails or is killed' '
 	test_repo cut && head -c 400000 /dev/zero >cut/z && id=$(git -C cut ews snapshot create) && for end in "trap \"\" XFSZ" :; do
 		rm -rf into && mkdir -p into/src && for f in run.sh src/main.c z; do echo "my $f" >into/$f || return 1; done &&

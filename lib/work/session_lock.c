@@ -227,15 +227,16 @@ int ews_session_refuse_company(const struct ews_session *session)
 	return rc;
 }
 
-int ews_session_refuse_ended(const struct ews_session *session)
+int ews_session_fail_ended(const char *id)
 {
-	const char *id = session->state.id;
-
-	if (session->state.state != EWS_STATE_ENDED)
-		return 0;
 	ews_error(EWS_ENOTFOUND, "session '%s' has ended", id);
 	ews_error_hint("'git ews undo %s' brings it back", id);
 	return EWS_ENOTFOUND;
+}
+
+int ews_session_refuse_ended(const struct ews_session *session)
+{
+	return session->state.state == EWS_STATE_ENDED ? ews_session_fail_ended(session->state.id) : 0;
 }
 
 int ews_session_fail_interrupted(const char *id)

@@ -48,7 +48,10 @@ bool ews_session_has_living_owner(const struct ews_session *session);
 
 bool ews_session_has_dead_owner(const struct ews_session *session);
 
-/* Fail with EWS_ENOTFOUND when it has ended (hint: undo). */
+/* Say that session `id` has ended: fails with EWS_ENOTFOUND (hint: undo). */
+int ews_session_fail_ended(const char *id);
+
+/* So it does when it has. */
 int ews_session_refuse_ended(const struct ews_session *session);
 
 /*

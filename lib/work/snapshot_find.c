@@ -243,6 +243,15 @@ static int find_by_whole_name(struct ews_snapshot *out, struct ews_repo *repo, c
 	return 0;
 }
 
+/* An exact id is no other's beginning: that of a session that has ended is not taken for the snapshot whose id begins so. */
+static int refuse_ended(struct ews_repo *repo, const char *name)
+{
+	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
+	int rc = ews_session_ids(&ids, repo);
+
+	return rc == 0 && ews_strv_sorted_has(&ids, name) ? ews_session_fail_ended(name) : rc;
+}
+
 static int find_among_ours(struct ews_snapshot *out, struct ews_repo *repo, const char *name)
 {
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
@@ -260,6 +269,9 @@ static int find_among_ours(struct ews_snapshot *out, struct ews_repo *repo, cons
 		best = &refs.items[i];
 		n++;
 	}
+	rc = n ? refuse_ended(repo, name) : 0;
+	if (rc < 0)
+		return rc;
 	if (n > 1) {
 		ews_error(EWS_EUSAGE, "'%s' may mean several snapshots or sessions", name);
 		ews_error_hint("give more of the id; 'git ews snapshot list --all' shows them");
