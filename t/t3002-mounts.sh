@@ -202,6 +202,43 @@ test_expect_success 'in place: what is mounted in the project is left alone' '
 	EOF
 '
 
+test_expect_success 'P2, P4: in place, where .superqode is a volume, what is moved whole goes beside it, killed anywhere, and comes back' '
+	test_repo vol-place && mkdir "a volume" vol-place/.superqode && in_mounts <<-\EOF
+		mount --bind "a volume" vol-place/.superqode
+		git -C vol-place ews start --method=in-place whole
+		mkdir vol-place/nest
+		git init -q vol-place/nest
+		echo precious >vol-place/nest/f
+		"$EWS_SRC/t/lister" vol-place/nest >want.nest
+		at=1
+		code=137
+		while test $code = 137; do
+			code=0
+			"$EWS_BUILD/t/killat" -c "nest|ews-trash|rename|mkdir" $at git-ews -C vol-place revert whole >out 2>err || code=$?
+			git -C vol-place ews recover --all
+			git -C vol-place ews revert whole >out
+			grep "Status: Verified" out
+			test ! -e vol-place/nest
+			test -z "$(git -C vol-place status --porcelain --untracked-files=all)"
+			git -C vol-place ews undo whole
+			test -e vol-place/nest || git -C vol-place ews undo whole
+			"$EWS_SRC/t/lister" vol-place/nest | cmp want.nest -
+			at=$((at + 3))
+		done
+		test $code = 199
+		test $at -gt 5
+		git -C vol-place ews revert whole
+		ls -d vol-place/.ews-trash/op-*
+		umount vol-place/.superqode
+		git -C vol-place ews undo whole
+		test precious = "$(cat vol-place/nest/f)"
+		git -C vol-place ews revert whole
+		git -C vol-place ews end whole
+		git -C vol-place ews clean --now
+		test .gitignore = "$(ls -A vol-place/.ews-trash)"
+	EOF
+'
+
 test_expect_success 'a project that has something mounted: it is content of the twin, as git has it' '
 	git clone -q p carrier && mkdir carrier/data && in_mounts <<-\EOF && is_untouched
 		mount --bind outside carrier/data

@@ -166,6 +166,9 @@ int ews_file_measure_tree(struct ews_tree_size *out, int dir_fd, const char *nam
  */
 int ews_file_rename_new(int from_fd, const char *from, int to_fd, const char *to);
 
+/* Can what is in the one directory be renamed into the other? What can't be told is taken for so: the rename will tell. */
+bool ews_file_is_one_mount(int a_fd, int b_fd);
+
 /*
  * Before a directory is looked at that somebody may have been killed at renaming: make it whole, or take away what is left in its place
  * when it is elsewhere. What is no such directory, or not there, stays as it is.

@@ -72,8 +72,7 @@ static int open_dir(struct opened *out, int dir_fd, const char *name)
 	return out->fd < 0 ? ews_error_os("cannot open '%s'", name) : 0;
 }
 
-/* Can what is in the one be renamed into the other? */
-static bool is_one_mount(int a_fd, int b_fd)
+bool ews_file_is_one_mount(int a_fd, int b_fd)
 {
 	struct statx a, b;
 
@@ -346,7 +345,7 @@ static bool is_refused(int from_fd, const char *from, int to_fd, const char *to)
 	EWS_CLEANUP(fd) int to_dir = openat(to_fd, *above ? above : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	EWS_CLEANUP(fd) int dir = openat(from_fd, from, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	return dir >= 0 && to_dir >= 0 && is_one_mount(dir, to_dir);
+	return dir >= 0 && to_dir >= 0 && ews_file_is_one_mount(dir, to_dir);
 }
 
 int ews_file_rename_new(int from_fd, const char *from, int to_fd, const char *to)

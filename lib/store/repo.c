@@ -551,6 +551,13 @@ int ews_repo_accept_anew(struct ews_repo *repo)
 	return rc;
 }
 
+int ews_repo_hide_own_dir(int fd)
+{
+	if (faccessat(fd, ".gitignore", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return 0;
+	return ews_file_replace(fd, ".gitignore", GITIGNORE_ALL, strlen(GITIGNORE_ALL), 0644);
+}
+
 int ews_repo_make_own_dir(const struct ews_repo *repo)
 {
 	EWS_CLEANUP(fd) int project = ews_dir_open(repo->project);
@@ -561,11 +568,7 @@ int ews_repo_make_own_dir(const struct ews_repo *repo)
 		return ews_error_wrap("'%s/.superqode'", repo->project);
 	/* A link is a repository's way to lead us elsewhere: it is not followed. */
 	fd = ews_dir_open_beneath(project, ".superqode");
-	if (fd < 0)
-		return ews_error_wrap("'%s/.superqode'", repo->project);
-	if (faccessat(fd, ".gitignore", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-		return 0;
-	return ews_file_replace(fd, ".gitignore", GITIGNORE_ALL, strlen(GITIGNORE_ALL), 0644);
+	return fd < 0 ? ews_error_wrap("'%s/.superqode'", repo->project) : ews_repo_hide_own_dir(fd);
 }
 
 int ews_repo_subdir(struct ews_repo *repo, const char *rel)

@@ -101,6 +101,8 @@ int ews_repo_accept_anew(struct ews_repo *repo);
 
 /* Make "<project>/.superqode", which hides itself from git's status. No link is taken for it. */
 int ews_repo_make_own_dir(const struct ews_repo *repo);
+/* Hide a directory of ours in the project, open at `fd`, from git's status. */
+int ews_repo_hide_own_dir(int fd);
 
 /* A directory below repo->dir, made 0700 when missing. Returns a descriptor. */
 int ews_repo_subdir(struct ews_repo *repo, const char *rel);

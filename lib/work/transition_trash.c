@@ -28,13 +28,39 @@
 #include "work/session_place.h"
 #include "work/transition.h"
 
-/* Beside the workspace when that lives elsewhere; a project keeps it in its own ".superqode". */
+/*
+ * Does a project keep it beside its ".superqode", which is a mount of its own, as a volume of a container is, and nothing can be renamed
+ * there? Where it was kept, it stays.
+ */
+static bool is_beside_own_dir(const struct ews_repo *repo, const char *step_id)
+{
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	EWS_CLEANUP(free) char *beside = ews_strfmt("%s/" EWS_TRASH_ELSEWHERE "/%s", repo->project, step_id);
+	EWS_CLEANUP(free) char *usual = ews_strfmt("%s/.superqode/trash", repo->project);
+	EWS_CLEANUP(free) char *own = ews_path_dir(usual);
+	EWS_CLEANUP(fd) int top = open(repo->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	EWS_CLEANUP(fd) int fd = open(usual, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	EWS_CLEANUP(fd)
+	int kept = fd < 0 ? -1 : openat(fd, step_id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (faccessat(AT_FDCWD, beside, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+		return true;
+	if (kept >= 0 && ews_dir_names_read(&names, kept) != 0)
+		return false;
+	if (fd < 0)
+		fd = open(own, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return top >= 0 && fd >= 0 && !ews_file_is_one_mount(top, fd);
+}
+
+/* Beside the workspace when that lives elsewhere; a project keeps it in its own ".superqode", or beside that. */
 char *ews_transition_trash_path(const struct ews_repo *repo, const struct ews_session *session, const char *step_id)
 {
 	EWS_CLEANUP(free) char *parent = NULL;
 
 	if (!session || session->method->is_project)
-		return ews_strfmt("%s/.superqode/trash/%s", repo->project, step_id);
+		return ews_strfmt("%s/%s/%s", repo->project,
+				  is_beside_own_dir(repo, step_id) ? EWS_TRASH_ELSEWHERE : ".superqode/trash",
+				  step_id);
 	if (ews_session_is_at_home(session))
 		return ews_strfmt("%s/" EWS_WORKING_TRASH "/%s", repo->dir, step_id);
 	parent = ews_path_dir(session->state.workspace);
@@ -60,6 +86,8 @@ int ews_transition_open_trash(struct ews_repo *repo, const struct ews_session *s
 	/* Somebody else may have put a directory, or a link, in its place. */
 	if (rc == 0)
 		rc = fd = ews_dir_open_own(above_fd, ews_path_base(trash));
+	if (rc >= 0 && !strcmp(above, repo->project))
+		rc = ews_repo_hide_own_dir(fd);
 	if (rc >= 0)
 		rc = ews_dir_make(fd, step_id, 0700);
 	return rc < 0 ? ews_error_wrap("cannot make the trash '%s'", path) : ews_dir_open_beneath(fd, step_id);

@@ -173,9 +173,13 @@ int ews_trash_plan_roots(struct ews_trash_plan *plan)
 	add_root(plan, (struct ews_trash_root){ .path = ews_path_join(repo->dir, EWS_WORKING_TRASH),
 						.fd = ews_dir_open_beneath(repo->dir_fd, EWS_WORKING_TRASH),
 						.is_home = true });
-	if (!repo->is_bare)
+	if (!repo->is_bare) {
 		add_root(plan, (struct ews_trash_root){ .path = ews_path_join(repo->project, ".superqode/trash"),
 							.fd = open_below(repo->project, ".superqode/trash") });
+		add_root(plan, (struct ews_trash_root){ .path = ews_path_join(repo->project, EWS_TRASH_ELSEWHERE),
+							.fd = open_below(repo->project, EWS_TRASH_ELSEWHERE),
+							.is_named_only = true });
+	}
 	for (ssize_t i = 0; i < n; i++)
 		if (*names.items[i].name != '.') {
 			EWS_CLEANUP(free) char *id = ews_retire_id(names.items[i].name);
