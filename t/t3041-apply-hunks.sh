@@ -345,10 +345,10 @@ test_expect_success 'P1: end --branch has the modes and links that git has, wher
 	done
 '
 
-test_expect_success 'P4: what end --branch cannot read just now is named, and no file is on the branch twice' '
+test_expect_success 'P4: what end --branch cannot read just now is named, and no directory is left out without what lies in it' '
 	test_repo unread && look=0 && while test_more_looks; do
-		start_ws unread s$look && echo new >"${ws:?}/src/new" && test_look EIO "open.*/qe/s[0-9]*/src(/new)?$" -C unread end s$look --no-artifacts --branch b$look >out 2>err &&
-			if test $code = 0; then git -C unread cat-file -e b$look:src/new || test_grep "not on the branch: src/new (unreadable)" err; fi || return 1
+		start_ws unread s$look && mkdir -p "${ws:?}/src/deep" && echo new | tee "${ws:?}/src/deep/new" >"${ws:?}/src/new" && test_look EIO "open.*/qe/s[0-9]*/src(/new|/deep|/deep/new)?$" -C unread end s$look --no-artifacts --branch b$look >out 2>err && ! grep "src/deep (unreadable)" err &&
+			if test $code = 0; then for new in src/new src/deep/new; do git -C unread cat-file -e b$look:$new || test_grep "not on the branch: $new (unreadable)" err || return 1; done; fi || return 1
 	done && test $look -gt 4 && git -C unread fsck --no-dangling
 '
 
