@@ -946,4 +946,27 @@ test_expect_success 'what was ignored when the step was done is no change since 
 	echo new >hid/b && git -C hid ews undo 2>err && test_grep "changed since then, and kept in trash: b" err && test_grep ! "a.o" err
 '
 
+# stands <commit> <said>: HEAD is at the commit, which git status is said to find, and no branch of the agent's has it
+stands() {
+	test_grep "$2" err && test "$(git -C "$ws" rev-parse HEAD)" = "$1" && git -C "$ws" status --porcelain >st && test_must_be_empty st
+}
+
+test_expect_success 'P2: HEAD of a workspace is at its commit again though its branch has gone on, is gone, or is checked out elsewhere' '
+	test_repo hm && for method in worktree snapshot; do
+		start_ws hm $method --method $method && git -C "$ws" checkout -q -b x$method && echo c >"${ws:?}/c" && git -C "$ws" add c && git -C "$ws" commit -q -m c && c=$(git -C "$ws" rev-parse HEAD) && git -C "$ws" status --porcelain >st && test_must_be_empty st && at=$(git -C "$ws" ews snapshot create) &&
+		echo d >"${ws:?}/d" && git -C "$ws" add d && git -C "$ws" commit -q -m d && d=$(git -C "$ws" rev-parse HEAD) && git -C "$ws" ews revert --to $at >out 2>err && stands $c "HEAD is at $c, and on no branch: .refs/heads/x$method. has moved since" && test "$(git -C "$ws" rev-parse x$method)" = $d &&
+		git -C "$ws" ews undo >out 2>err && stands $d "" && test "$(git -C "$ws" symbolic-ref HEAD)" = refs/heads/x$method && git -C "$ws" ews undo --redo >out 2>err && stands $c "" && git -C "$ws" ews revert --to $at >out 2>err && stands $c "has moved since" &&
+		git -C "$ws" branch -f x$method $c && git -C "$ws" ews revert --to $at >out 2>err && test_grep ! "on no branch" err && test "$(git -C "$ws" symbolic-ref HEAD)" = refs/heads/x$method &&
+		git -C "$ws" checkout -q --detach && git -C "$ws" branch -qD x$method && git -C "$ws" ews revert --to $at >out 2>err && stands $c "no branch: .refs/heads/x$method. is gone" &&
+		git -C "$ws" checkout -q -B x$method && git -C "$ws" ews revert >out 2>err && git -C "$ws" branch -qD x$method && git -C "$ws" ews undo >out 2>err && stands $c "is gone" || return 1
+	done &&
+	start_ws hm e && git -C "$ws" checkout -q -b e && at=$(git -C "$ws" ews snapshot create) && e=$(git -C "$ws" rev-parse HEAD) && git -C "$ws" checkout -q --detach && git -C hm worktree add -q ../elsewhere e && git -C "$ws" ews revert --to $at >out 2>err && stands $e "no branch: .refs/heads/e. is checked out in another work tree"
+'
+
+test_expect_success 'P2: nor does it stand on a commit where it had none' '
+	test_repo uh && start_ws uh u && git -C "$ws" checkout -q --orphan o && git -C "$ws" status --porcelain >before && at=$(git -C "$ws" ews snapshot create) && git -C "$ws" commit -q -m o && o=$(git -C "$ws" rev-parse o) && git -C "$ws" ews revert --to $at >out 2>err &&
+	test_grep "HEAD is on .refs/heads/o-op-.*, which has no commit: .refs/heads/o. had none" err && test_grep "Status: Verified" out && git -C "$ws" status --porcelain >after && test_cmp before after && test_must_fail git -C "$ws" rev-parse -q --verify HEAD && git -C "$ws" commit -q -m again && test_must_fail git -C "$ws" rev-parse -q --verify HEAD^ && test "$(git -C "$ws" rev-parse o)" = $o &&
+	git -C "$ws" ews undo >out 2>err && test "$(git -C "$ws" symbolic-ref HEAD)" = refs/heads/o && git -C "$ws" status --porcelain >st && test_must_be_empty st
+'
+
 test_done

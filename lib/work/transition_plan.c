@@ -30,6 +30,12 @@ bool ews_transition_is_in_project(const struct ews_transition_work *work)
 	return !work->session || work->session->method->is_project;
 }
 
+bool ews_transition_is_from_elsewhere(const struct ews_transition_work *work)
+{
+	return !ews_transition_is_in_project(work) &&
+	       strcmp(work->opts->target->session, work->session->state.id) != 0;
+}
+
 /* A workspace is back at its start, when nothing was left out. The project itself may always have had more. */
 static bool is_base_target(const struct ews_transition_work *work)
 {
@@ -490,17 +496,12 @@ static void add_closed(struct ews_strv *out, const struct ews_entries *list)
  */
 static int settle_place(struct ews_transition_work *work)
 {
-	const struct ews_snapshot *target = work->opts->target;
-	const struct ews_oid *head = &target->head;
+	const struct ews_oid *head = ews_transition_wanted_head(work);
 
-	if (!ews_transition_moves_git(work) || ews_transition_is_in_project(work) ||
-	    !strcmp(target->session, work->session->state.id))
+	if (!ews_transition_moves_git(work) || !ews_transition_is_from_elsewhere(work))
 		return 0;
 	if (ews_twin_mark_left_out(&work->target, work->repo) < 0)
 		ews_error_clear(); /* what is no index comes back as it was */
-	/* It was on a branch yet to be born, or damaged: here HEAD stands where it did at the start. */
-	if (ews_oid_is_none(head) && work->opts->base)
-		head = &work->opts->base->head;
 	return ews_oid_is_none(head) ? 0 : ews_gitstate_detach(&work->target.git, head);
 }
 
@@ -632,6 +633,8 @@ static int plan_git(struct ews_transition_result *out, struct ews_strv *differen
 {
 	int rc = ews_transition_plan_left(out, work);
 
+	if (rc == 0)
+		rc = ews_transition_settle_head(out, work);
 	if (rc < 0)
 		return rc;
 	if (ews_transition_is_in_project(work))

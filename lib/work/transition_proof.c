@@ -327,7 +327,8 @@ int ews_transition_verify(struct ews_transition_result *out, struct ews_transiti
 	if (rc >= 0 && git.n)
 		ews_transition_pass_by_refreshed(&git, work, after);
 	if (rc >= 0 && ews_transition_moves_git(work))
-		rc = ews_transition_branch_differs(work);
+		rc = ews_transition_is_in_project(work) ? ews_transition_branch_differs(work)
+							: ews_transition_head_differs(work);
 	if (rc < 0)
 		return ews_error_wrap("cannot look whether all is back");
 	if (rc > 0)

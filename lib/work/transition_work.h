@@ -90,6 +90,8 @@ void ews_transition_spare_shared_files(struct ews_transition_work *work);
 
 /* Are the files that a person works on what is written? */
 bool ews_transition_is_in_project(const struct ews_transition_work *work);
+/* Is a workspace to be as the project, or another session, was? */
+bool ews_transition_is_from_elsewhere(const struct ews_transition_work *work);
 /* Did the target not look at what stands at `entry`? Of what came along, and what was new beside that, it knew the names. */
 bool ews_transition_was_not_seen(const struct ews_transition_work *work, const struct ews_entry *entry);
 /* Is it a directory that the target has not, and that can't go because of what it holds? */
@@ -132,6 +134,18 @@ void ews_transition_name_back(struct ews_transition_result *out, const struct ew
 
 /* What goes and is not in the store, though a snapshot has it, joins the batch: it is read again in `root_fd`. */
 int ews_transition_keep_lost(struct ews_transition_work *work, int root_fd);
+
+/* transition_head.c: HEAD, where it isn't the project's. */
+
+/* The commit that it is to stand at; none: at none. */
+const struct ews_oid *ews_transition_wanted_head(const struct ews_transition_work *work);
+/* Does the HEAD of the target lead elsewhere by now? The enum ews_head that says how it stands, or 0; fails where that can't be read. */
+int ews_transition_head_differs(const struct ews_transition_work *work);
+/*
+ * Let the HEAD of the target stand at that commit though its branch has gone on, is gone, or is another work tree's by now, and name it.
+ * Once it is known what is there.
+ */
+int ews_transition_settle_head(struct ews_transition_result *out, struct ews_transition_work *work);
 
 /* transition_git.c: git's own state, where the transition is about it. */
 
