@@ -655,6 +655,37 @@ test_expect_success 'P4: while git holds the index no session begins in place: w
 one"
 '
 
+test_expect_success 'P8: in a hook of a commit that has an index of its own the workspace has that one; a diff with nothing changed says nothing' '
+	git init -q "named it" && mkdir "named it/d" && for f in a d/b c; do echo one >"named it/$f" || return 1; done && git -C "named it" add . && git -C "named it" commit -qm one && hook="named it/.git/hooks/pre-commit" &&
+	cat >"$hook" <<-\EOF &&
+	#!/bin/sh
+	git diff --cached --name-only >"$OUT.want"
+	git ews run --new ${method:+--method $method} -- sh -c "git diff --cached --name-only; env | grep ^GIT_INDEX_FILE" >"$OUT.got" 2>"$OUT.said"
+	kept=$(git ews start ${method:+--method $method} kept 2>>"$OUT.said") && git ews diff kept >"$OUT.diff" && git ews status --json kept >"$OUT.json" &&
+		echo more >>"${kept:?}/a" && git ews revert kept >"$OUT.revert" && git -C "$kept" diff --cached --name-only >"$OUT.after" && git ews end kept 2>>"$OUT.said"
+	EOF
+	chmod +x "$hook" && for method in "" snapshot; do
+		for what in -a d/b; do
+			for f in a d/b c; do echo "$what $method" >"named it/$f" || return 1; done && git -C "named it" add c &&
+				OUT=$PWD/${method:-worktree} method=$method git -C "named it" commit -qm two "$what" && out=${method:-worktree} &&
+				test_grep d/b "$out.want" && test_cmp "$out.want" "$out.got" && test_cmp "$out.want" "$out.after" && test_must_be_empty "$out.diff" &&
+				test_grep "Status: Verified" "$out.revert" && test_grep ! GIT_INDEX_FILE "$out.said" || return 1
+		done
+	done
+'
+
+test_expect_success 'P8: an index that GIT_INDEX_FILE names elsewhere, or that is none, is left out and named; below the git directory are those of others' '
+	at="$PWD/named it" && git -C "named it" commit -qnam rest && echo staged >"named it/a" && cp "named it/.git/index" elsewhere.index && git -C "named it" add a && ln -s ../../elsewhere.index "named it/.git/linked" && : >"named it/.git/void" && mkdir -p "named it/.git/below" && cp elsewhere.index "named it/.git/below/index" &&
+	for file in "$PWD/elsewhere.index" .git/linked .git/void .git/missing .git/HEAD .git/below/index; do
+		(cd "named it/d" && GIT_INDEX_FILE=$file git-ews start left >../../left.out 2>../../left.err) && test_grep "^note: the index that GIT_INDEX_FILE names was left out, and the project.s own taken: .*$(basename "$file")" left.err &&
+			git -C "$(cat left.out)" diff --cached --name-only >out && echo a | test_cmp - out && git -C "named it" ews end left || return 1
+	done && rm "named it/.git/linked" "named it/.git/void" && rm -r "named it/.git/below" && cp elsewhere.index "named it/.git/aside" &&
+	for file in .git/index "${at:?}/.git/index" .git/aside; do
+		(cd "named it/d" && GIT_INDEX_FILE=$file git-ews start taken >../../left.out 2>../../left.err) && test_grep ! GIT_INDEX_FILE left.err &&
+			git -C "$(cat left.out)" diff --cached --name-only >out && case $file in *aside) test_must_be_empty out ;; *) echo a | test_cmp - out ;; esac && git -C "named it" ews end taken || return 1
+	done
+'
+
 test_expect_success 'P4: so it does when it is done again: an end with --no-revert, and that of a round in the project' '
 	test_repo again && git -C again ews start --method in-place k && echo 1 >again/one && git -C again ews end --no-revert k && git -C again ews undo k && echo 2 >again/two && git -C again ews undo --redo k && test_path_is_file again/one && test_path_is_file again/two && rm again/one again/two &&
 	git -C again ews round start --agent l --mode legacy && echo 1 >again/one && git -C again ews round end --agent l && git -C again ews undo && git -C again ews undo --redo && test_path_is_file again/one && git -C again ews list >out && test_must_be_empty out

@@ -371,6 +371,14 @@ static char *find_step_beside(const char *path)
 	return at && ews_str_begins(at, "op-") ? ews_strndup(at, strcspn(at, "/")) : NULL;
 }
 
+/* It is for who makes a workspace; a git of ours must not take it for the index of its own. */
+static char *named_index(void)
+{
+	const char *named = getenv("GIT_INDEX_FILE");
+
+	return named && *named ? ews_strdup(named) : NULL;
+}
+
 int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum ews_repo_make make)
 {
 	EWS_CLEANUP(repo_place) struct ews_repo_place place = EWS_REPO_PLACE_INIT;
@@ -405,8 +413,10 @@ int ews_repo_open(struct ews_repo **out, const char *cwd, const char *home, enum
 	rc = ews_repo_place_find(&place, real, home, make);
 	if (rc == 0)
 		rc = open_place(out, &place, home);
-	if (rc == 0)
+	if (rc == 0) {
 		(*out)->trash_here = find_step_beside(real);
+		(*out)->index_file = named_index();
+	}
 	ews_git_scrub_env();
 	return rc;
 }
@@ -648,6 +658,7 @@ void ews_repo_free(struct ews_repo *repo)
 	free(repo->dir);
 	free(repo->here);
 	free(repo->trash_here);
+	free(repo->index_file);
 	free(repo->gone);
 	if (repo->dir_fd >= 0)
 		close(repo->dir_fd);

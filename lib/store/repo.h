@@ -30,6 +30,7 @@ struct ews_repo {
 	bool is_anew; /* that, and another one than the directory that its sessions began in: it was made anew in the same place */
 	char *here; /* the id of the session whose workspace the command stands in, or NULL */
 	char *gone; /* the linked worktree that the session of `here` was of, where that is gone: `is_bare`, and seen from the store; or NULL */
+	char *index_file; /* what GIT_INDEX_FILE said where the command stands in the project; or NULL */
 	char *trash_here; /* the id of the step in whose trash it stands, or NULL */
 	struct ews_odb *odb; /* opened at git_dir */
 	struct ews_config *config; /* NULL until ews_repo_config() */

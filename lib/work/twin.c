@@ -22,6 +22,7 @@
 #include "work/epoch.h"
 #include "work/head.h"
 #include "work/look.h"
+#include "work/named_index.h"
 #include "work/rules.h"
 
 #define CONFIG "config.worktree"
@@ -484,8 +485,8 @@ static int look_at_project(struct sources *src, struct ews_repo *repo, struct ew
 	return rc == 0 && opts->epoch ? ews_epoch_of(opts->epoch, repo, &src->project) : rc;
 }
 
-static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_batch *batch,
-			const struct ews_twin_opts *opts, const struct ews_oid *head)
+static int read_sources(struct sources *src, struct ews_twin *out, struct ews_repo *repo, struct ews_batch *batch,
+			const struct ews_twin_opts *opts)
 {
 	bool with_project = wants_project(opts, repo);
 	struct ews_oid project_head;
@@ -496,7 +497,7 @@ static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_b
 	if (with_project) {
 		rc = look_at_project(src, repo, batch, opts);
 		if (rc == 0)
-			rc = ews_index_read(&src->index, repo->git_fd, "index", ews_odb_algo(repo->odb));
+			rc = ews_named_index_read(&src->index, &out->notes, repo);
 		if (rc == 0)
 			rc = ews_index_expand(&src->index, repo->odb);
 		if (rc < 0)
@@ -516,7 +517,7 @@ static int read_sources(struct sources *src, struct ews_repo *repo, struct ews_b
 	}
 	if (rc == 0 && opts->base) {
 		src->has_base = true;
-		rc = list_commit(&src->base, &src->base_tree, repo, head);
+		rc = list_commit(&src->base, &src->base_tree, repo, &out->head);
 	}
 	/* What comes from the project's files is what these are. */
 	if (rc == 0 && (src->has_base || !with_project))
@@ -763,7 +764,7 @@ int ews_twin_choose(struct ews_twin *out, struct ews_repo *repo, struct ews_batc
 	if (rc == 0)
 		rc = ews_rules_exclude(&exclude, repo, NULL);
 	if (rc == 0)
-		rc = read_sources(&src, repo, batch, opts, &out->head);
+		rc = read_sources(&src, out, repo, batch, opts);
 	if (rc == 0)
 		rc = ews_content_save_cache(&src.project, repo, NULL);
 	if (rc == 0)
