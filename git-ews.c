@@ -295,13 +295,19 @@ static int run(struct globals *globals, int argc, char **argv)
 }
 
 /* Write the answer; what stdio holds comes first (a usage, and then nothing else). */
-static int write_answer(const struct ews_buf *answer)
+static int write_answer(const struct ews_cmd_ctx *ctx)
 {
+	int rc = 0;
+
 	if (fflush(stdout) < 0 || ferror(stdout))
 		return ews_error_os("cannot write to standard output");
-	if (answer->len && ews_file_write_fd(STDOUT_FILENO, answer->ptr, answer->len) < 0)
-		return ews_pager_excuses() ? 0 : ews_error_wrap("cannot write to standard output");
-	return 0;
+	if (ctx->out.len && ews_file_write_fd(STDOUT_FILENO, ctx->out.ptr, ctx->out.len) < 0)
+		rc = ews_pager_excuses() ? 0 : ews_error_wrap("cannot write to standard output");
+	/* Who tried again would make another one. */
+	if (rc < 0 && ctx->made)
+		ews_error_hint("session '%s' was made all the same: 'git ews path %s' says where it is", ctx->made,
+			       ctx->made);
+	return rc;
 }
 
 /* Is there something in the project that a step left half done? Where that can't be found out, there may be. */
@@ -401,7 +407,7 @@ int main(int argc, char **argv)
 	rc = run(&globals, argc, argv);
 	ews_cmd_warn_of_settings(&globals.ctx);
 	if (rc >= 0) {
-		int written = write_answer(&globals.ctx.out);
+		int written = write_answer(&globals.ctx);
 
 		wrote = true;
 		if (written < 0)
@@ -422,6 +428,7 @@ int main(int argc, char **argv)
 	ews_strv_release(&globals.ctx.words);
 	ews_kin_list_release(&globals.ctx.others);
 	free(globals.ctx.cwd);
+	free(globals.ctx.made);
 	if (globals.ctx.signo)
 		ews_interrupt_end(globals.ctx.signo);
 	return rc;

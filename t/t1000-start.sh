@@ -616,4 +616,12 @@ test_expect_success 'what an end needs of home is made by the start, while there
 	done
 '
 
+test_expect_success 'P8: where its answer can not be written, the error names the session that was made, and how to get the path' '
+	test_repo unheard && for words in "start s" "start --json j" "round start --agent a"; do
+		# shellcheck disable=SC2086 # words
+		test_expect_code 128 git -C unheard ews $words >/dev/full 2>err && test_grep "^error: cannot write to standard output" err && ask=$(sed -n "s/^hint: session .* was made all the same: .\(git ews path [^ ]*\). says where it is$/\1/p" err) && test -n "$ask" &&
+			(cd unheard && $ask) >out && test_path_is_dir "$(cat out)" || return 1
+	done && test_expect_code 128 git -C unheard ews status >/dev/full 2>err && test_grep ! "made all the same" err && git -C unheard ews list --json >json && test_json json ".sessions[2].session_id" && test_json_missing json ".sessions[3]"
+'
+
 test_done

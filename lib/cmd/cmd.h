@@ -31,6 +31,7 @@ struct ews_cmd_ctx {
 	char *cwd; /* absolute, real */
 	struct ews_repo *repo; /* after ews_cmd_open_repo() */
 	struct ews_buf out; /* the answer */
+	char *made; /* the session that this tells of, which is there also where nobody gets to read it; NULL: none */
 	bool json, nul, quiet, verbose;
 	struct ews_strv words; /* of a verb that takes paths those that stand before "--" */
 	int progress; /* -1: when it is long, on a terminal */

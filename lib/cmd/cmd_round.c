@@ -258,6 +258,7 @@ static int start(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	ews_render_home_talk(ctx, &result.started.skips);
 	for (size_t i = 0; i < result.started.notes.n; i++)
 		ews_cmd_note(ctx, "%s", result.started.notes.items[i]);
+	ctx->made = ews_strdup(result.started.session.state.id);
 	show_start(ctx, &result);
 	ews_cmd_clean_now_and_then(ctx);
 	return 0;

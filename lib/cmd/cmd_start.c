@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
+#include "base/alloc.h"
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/render_path.h"
@@ -118,6 +119,7 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	rc = ews_start_opts_run(&result, &set, ctx);
 	if (rc < 0)
 		return rc;
+	ctx->made = ews_strdup(result.session.state.id);
 	if (ctx->json)
 		show_json(ctx, &result);
 	else
