@@ -228,6 +228,34 @@ for method in worktree snapshot; do
 	'
 done
 
+test_expect_success 'P4: what somebody makes where a killed end has moved a file or a directory takes no place of the other kind' '
+	in_image <<-\EOF
+		ws=$(git -C m/p ews start s)
+		mkdir "${ws:?}"/1
+		echo older | tee "${ws:?}"/1/x >"${ws:?}"/2
+		commit
+		half=${ws:?}/.ews-half-moved
+		at=9
+		until test -f "${half:?}/1/x" && test -f "${half:?}/2" && test ! -e "${ws:?}"/1 && test ! -e "${ws:?}"/2; do
+			container
+			at=$((at + 1))
+			killat -c half-moved $at git-ews -C m/p end --no-artifacts s
+			test $code = 137
+		done
+		mkdir "${ws:?}"/2
+		echo newer | tee "${ws:?}"/1 >"${ws:?}"/2/y
+		git -C m/p ews recover --all
+		test -e "${ws:?}" || git -C m/p ews undo s
+		whole
+		for file in 1 2/y; do
+			echo newer | diff - "${ws:?}"/$file
+		done
+		for file in 1.ews-older-1/x 2.ews-older-1; do
+			echo older | diff - "${ws:?}"/$file
+		done
+	EOF
+'
+
 test_expect_success 'P2, P4: in place, what a revert moves whole of the image goes, and comes back' '
 	in_image <<-\EOF
 		mkdir m/p/d

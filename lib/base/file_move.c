@@ -10,7 +10,8 @@
  *
  * Until then all is below `from`, and whoever is to finish it, or to take it back, finds it there. Before its new name HALF gets what the old
  * directory had of its own, and the old one a mode that nobody gives to a directory; so what stays behind, empty, is known. Of what is
- * in both parts the one outside of HALF is newer: somebody made it meanwhile.
+ * in both parts the one outside of HALF is newer: somebody made it meanwhile. A file that is newer than a directory, or the other way round,
+ * is no later version of it, and can't be put over it: the older one stays beside, as <name>.ews-older-1.
  *
  * A tree may be as deep as descriptors reach, two a level. What is mounted in it can't be moved.
  *
@@ -25,6 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/handle.h"
@@ -32,10 +34,12 @@
 #include "base/str.h"
 
 #define HALF ".ews-half-moved"
+#define OLDER ".ews-older"
 #define LEFT_MODE 05700
 #define OPEN_FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
 /* How often a directory may be found refilled by somebody else. */
 #define REFILLS_MAX 8
+#define OLDER_MAX 1000
 
 /* A directory that is emptied or filled: it is made writable for that, where it is ours and isn't. */
 struct opened {
@@ -156,6 +160,33 @@ static bool is_dir(int dir_fd, const char *name)
 	return is;
 }
 
+/* Is it a directory on one side alone? */
+static bool are_unlike(int a_fd, int b_fd, const char *name)
+{
+	int err = errno;
+	struct stat a, b;
+	bool are = fstatat(a_fd, name, &a, AT_SYMLINK_NOFOLLOW) == 0 &&
+		   fstatat(b_fd, name, &b, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(a.st_mode) != S_ISDIR(b.st_mode);
+
+	errno = err;
+	return are;
+}
+
+/* Give what is older than the one of its name in `newer_fd` a name that is free in both. There is room for what we add to a long one. */
+static int put_aside(int dir_fd, const char *name, int newer_fd)
+{
+	for (unsigned i = 1; i <= OLDER_MAX; i++) {
+		EWS_CLEANUP(free) char *older = ews_strfmt("%.200s" OLDER "-%u", name, i);
+		bool is_free = faccessat(newer_fd, older, F_OK, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT;
+		int rc = is_free ? ews_file_rename_new(dir_fd, name, dir_fd, older) : EWS_EEXISTS;
+
+		if (rc != EWS_EEXISTS)
+			return rc;
+		ews_error_clear();
+	}
+	return ews_error(EWS_EEXISTS, "there are too many that are called '%s" OLDER "-...'", name);
+}
+
 static int move_all(int from_fd, int to_fd, const char *but, bool back);
 
 /* A directory into one of its name, which may be there from the try before. */
@@ -186,6 +217,9 @@ static int move_one(int from_fd, const char *name, int to_fd, bool back)
 {
 	if (renameat2(from_fd, name, to_fd, name, back ? RENAME_NOREPLACE : 0) == 0 || errno == ENOENT)
 		return 0; /* or somebody took it away */
+	/* Once that is away the next look at what is left here finds what can be moved. */
+	if (are_unlike(from_fd, to_fd, name))
+		return back ? put_aside(from_fd, name, to_fd) : put_aside(to_fd, name, from_fd);
 	if ((errno == EXDEV || errno == EEXIST || errno == ENOTEMPTY || errno == EACCES) && is_dir(from_fd, name))
 		return move_below(from_fd, name, to_fd, back);
 	if (errno == EEXIST && unlinkat(from_fd, name, 0) == 0)

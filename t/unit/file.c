@@ -337,6 +337,26 @@ Test(file, renaming_never_replaces)
 	cr_assert_eq(ews_file_rename_new(fixture_fd, "a", fixture_fd, "d"), EWS_ENOTFOUND);
 }
 
+Test(file, what_was_made_since_a_half_moved_directory_takes_no_place_of_another_kind)
+{
+	cr_assert_eq(ews_dir_make(fixture_fd, "d/.ews-half-moved/a", 0755), 0);
+	cr_assert_eq(ews_dir_make(fixture_fd, "d/b", 0755), 0);
+	put("d/.ews-half-moved/a/x", "older");
+	put("d/.ews-half-moved/b", "older");
+	put("d/.ews-half-moved/c", "older");
+	put("d/a", "newer");
+	put("d/a.ews-older-1", "taken");
+	put("d/b/y", "newer");
+	cr_assert_eq(ews_file_settle(fixture_fd, "d"), 0, "%s", ews_error_message());
+	expect_text("d/a", "newer");
+	expect_text("d/a.ews-older-1", "taken");
+	expect_text("d/a.ews-older-2/x", "older");
+	expect_text("d/b/y", "newer");
+	expect_text("d/b.ews-older-1", "older");
+	expect_text("d/c", "older");
+	cr_assert_not(is_there("d/.ews-half-moved"));
+}
+
 /* Let nobody change or remove the file, or everybody again. False where that can't be. */
 static bool set_immutable(const char *path, bool is_wanted)
 {
