@@ -260,8 +260,15 @@ test_expect_success 'P8: what is advised of a session whose record makes no sens
 			test_grep "Recover: *git ews doctor says" out && test_grep ! "git ews recover" out && test_expect_code 1 git -C torn-$method ews doctor >out && test_grep "do: move its record, .*sessions/torn.*, away" out || return 1
 		done && sed "/\"version\"/s/1,/9,/" kept.json >"${record:?}/state.json" && test_must_fail git -C torn-$method ews end torn 2>err && test_grep "newer version" err && test_grep "^hint: use the version" err && echo >"${record:?}/state.json" &&
 		mv "${record:?}" torn-record && { git -C torn-$method ews doctor --fix >out; git -C torn-$method ews doctor >out; test_grep work "${ws:?}/mine"; } && git -C torn-$method ews list >list && test_must_be_empty list && test_grep "refs/ews/sessions/torn" out &&
-		mv "${ws:?}/mine" mine && sed -n "s/.*gets it out; git /git /p;s/.*, then git /git /p;s/.*, then rm /rm /p" out >todo && (cd torn-$method && sh -e ../todo) && git -C torn-$method ews doctor >out && test_grep ! "problem\|warning" out && rm -rf torn-record "${ws:?}" && start_ws torn-$method torn && git -C torn-$method ews end torn || return 1
+		mv "${ws:?}/mine" mine && sed -n "s/.*, then git /git /p;s/.*, then rm /rm /p" out >todo && (cd torn-$method && sh -e ../todo) && git -C torn-$method ews doctor >out && test_grep ! "problem\|warning" out && rm -rf torn-record "${ws:?}" && start_ws torn-$method torn && git -C torn-$method ews end torn || return 1
 	done
+'
+
+test_expect_success 'P4: a ref without a record here may be of another home: that is said before anything that deletes it' '
+	test_repo homes && (SUPERQODE_HOME=$PWD/other && export SUPERQODE_HOME && start_ws homes there) && git -C homes update-ref refs/ews/sessions/bare HEAD && git -C homes update-ref refs/ews/0badcafe HEAD && git -C homes rev-parse HEAD | tr 0-9a-f 1-9a-f0 >homes/.git/refs/ews/sessions/empty &&
+	test_expect_code 1 git -C homes ews doctor >out && sed -n "s/^ *do: //p" out >lines && test_line_count = 4 lines && test_grep ! "^git\|or git update-ref" lines && grep "another home (SUPERQODE_HOME.*; where none has, git .*update-ref -d refs/ews/" lines >said && test_cmp lines said &&
+	test_grep "where none has, git ews snapshot restore refs/ews/sessions/there --to <dir> gets it out, then git update-ref -d refs/ews/sessions/there" lines && git -C homes update-ref -d refs/ews/sessions/bare && git -C homes update-ref -d refs/ews/0badcafe && rm homes/.git/refs/ews/sessions/empty &&
+	git -C homes ews --home "$PWD/other" doctor >out && test_grep ! "problem\|warning" out && git -C homes ews --home "$PWD/other" end there && git -C homes ews doctor >out && found ok refs
 '
 
 test_expect_success 'P8: a workspace whose session has no record is named, whatever its method; with the record it is well' '

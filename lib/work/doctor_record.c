@@ -39,6 +39,9 @@
 #define STEPS "steps"
 #define OURS "refs/ews"
 #define UNREAD_FIRST "mend what 'home' says first: the record may be there"
+/* Without quotes, which would turn those behind it round for who pastes the whole line. */
+#define ELSEWHERE_FIRST \
+	"another home (SUPERQODE_HOME, another user) may have its record, and need this; where none has, "
 #define REF_BYTES_MAX 4096
 #define LINK_BYTES_MAX (64 * EWS_KIB)
 
@@ -170,9 +173,11 @@ static void advise_damaged(struct ews_check *check, const struct ews_patient *pa
 	else if (ews_doctor_home_is_unread(patient->home))
 		ews_check_advise(check, UNREAD_FIRST);
 	else if (is_missing)
-		ews_check_advise(check, "bring the objects back, or git update-ref -d %s", shown);
+		ews_check_advise(check, "bring the objects back; %sgit update-ref -d %s",
+				 session ? ELSEWHERE_FIRST : "where they are lost, ", shown);
 	else
-		ews_check_advise(check, "git log %s shows what it holds; git update-ref -d %s", shown, shown);
+		ews_check_advise(check, "%sgit log %s shows what it holds, then git update-ref -d %s",
+				 session ? ELSEWHERE_FIRST : "", shown, shown);
 }
 
 /* The refs were listed a moment ago: others may have made this one since, or deleted it. */
@@ -275,7 +280,9 @@ static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patie
 		if (ews_doctor_home_is_unread(patient->home))
 			ews_check_advise(check, UNREAD_FIRST);
 		else
-			ews_check_advise(check, "git log %s shows what it holds; git update-ref -d %s", shown, shown);
+			ews_check_advise(check,
+					 ELSEWHERE_FIRST "git log %s shows what it holds, then git update-ref -d %s",
+					 shown, shown);
 		return;
 	}
 	if (session && !has_record(patient->repo, session) && is_still(patient, ref)) {
@@ -285,7 +292,8 @@ static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patie
 			ews_check_advise(check, UNREAD_FIRST);
 		else
 			ews_check_advise(check,
-					 "git ews snapshot restore %s --to <dir> gets it out; git update-ref -d %s",
+					 ELSEWHERE_FIRST "git ews snapshot restore %s --to <dir> gets it out, then "
+							 "git update-ref -d %s",
 					 shown, shown);
 	}
 }
