@@ -239,6 +239,12 @@ test_expect_success 'who works in place is alone' '
 	test_expect_code 1 git -C alone ews undo i 2>err && git -C alone ews end third && git -C alone ews undo i && git -C alone ews end i
 '
 
+test_expect_success 'P8: in place, what another home has in place is named, which no lock keeps out; nothing else is' '
+	test_repo two-homes && git -C two-homes ews --home "$PWD/theirs" start --method in-place a >out && git -C two-homes ews --home "$PWD/third" start b >out 2>err && test_must_be_empty err && git -C two-homes ews start --method in-place c >out 2>err &&
+	test_line_count = 1 err && test_grep "^note: session .a. of another home may be at work in place, too: .*; .git ews doctor. says more" err && test_expect_code 1 git -C two-homes ews doctor >out && test_grep "refs/ews/sessions/a" out && git -C two-homes ews end c &&
+	git -C two-homes ews start d >out 2>err && test_must_be_empty err && git -C two-homes ews end d && git -C two-homes ews --home "$PWD/theirs" end a && git -C two-homes ews start --method in-place e >out 2>err && test_must_be_empty err && git -C two-homes ews end e && git -C two-homes ews --home "$PWD/third" end b
+'
+
 test_expect_success 'in place: branches are put back, other refs are named with what takes them back' '
 	test_repo refs && git -C refs branch side && git -C refs for-each-ref refs/heads >before && git -C refs ews start --method in-place r &&
 	(cd refs && echo 1 >one && git add one && git commit -qm one && git branch -f side && git branch fresh HEAD~ && git checkout -q --detach) &&

@@ -117,13 +117,6 @@ static int check_snapshot(struct ews_repo *repo, const struct ews_ref *ref)
 	return rc < 0 && rc != EWS_EIO ? ews_error(EWS_ENOTFOUND, "its manifest is missing") : rc;
 }
 
-static bool has_record(const struct ews_repo *repo, const char *id)
-{
-	EWS_CLEANUP(free) char *rel = ews_path_join(EWS_WORKING_SESSIONS, id);
-
-	return repo->dir && faccessat(repo->dir_fd, rel, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 /* The session that a ref is of, NULL when it is of none; what is pending may have a number behind the id. The caller frees it. */
 static char *session_of(const struct ews_repo *repo, const char *ref)
 {
@@ -132,7 +125,7 @@ static char *session_of(const struct ews_repo *repo, const char *ref)
 	char *session = id ? ews_strndup(id, strcspn(id, "/")) : NULL;
 	char *dash = session ? strrchr(session, '-') : NULL;
 
-	if (pending && dash && !has_record(repo, session) && !dash[1 + strspn(dash + 1, "0123456789")])
+	if (pending && dash && !ews_session_has_record(repo, session) && !dash[1 + strspn(dash + 1, "0123456789")])
 		*dash = '\0';
 	return session;
 }
@@ -168,7 +161,7 @@ static void advise_damaged(struct ews_check *check, const struct ews_patient *pa
 		ews_check_advise(check,
 				 "bring the objects back; where they are lost, git ews pending drop %s gives it up",
 				 shown_name);
-	} else if (session && has_record(patient->repo, session))
+	} else if (session && ews_session_has_record(patient->repo, session))
 		ews_check_advise(check, "bring the objects back: session '%s' needs it", session);
 	else if (ews_doctor_home_is_unread(patient->home))
 		ews_check_advise(check, UNREAD_FIRST);
@@ -285,7 +278,7 @@ static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patie
 					 shown, shown);
 		return;
 	}
-	if (session && !has_record(patient->repo, session) && is_still(patient, ref)) {
+	if (session && !ews_session_has_record(patient->repo, session) && is_still(patient, ref)) {
 		check = ews_checkup_find(out, REFS, EWS_CHECK_WARNING, "'%s': there is no record of session '%s'",
 					 ref->name, session);
 		if (ews_doctor_home_is_unread(patient->home))
@@ -556,8 +549,8 @@ static void look_at_stray(struct ews_checkup *out, const struct ews_patient *pat
 	struct stat st;
 
 	/* The record is made before the workspace, and goes after it. */
-	if (has_record(repo, id) || is_registered(repo, id) || fstatat(dir_fd, id, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISDIR(st.st_mode))
+	if (ews_session_has_record(repo, id) || is_registered(repo, id) ||
+	    fstatat(dir_fd, id, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
 		return;
 	check = ews_checkup_find(out, SESSIONS, EWS_CHECK_WARNING,
 				 "'%s' is a workspace, and there is no record of session '%s'", path, id);

@@ -181,6 +181,13 @@ static int is_alive(struct ews_repo *repo, const char *id)
 	return find_alive(&state, repo, id);
 }
 
+bool ews_session_has_record(const struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(free) char *rel = ews_strfmt(EWS_WORKING_SESSIONS "/%s", id);
+
+	return repo->dir && faccessat(repo->dir_fd, rel, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 int ews_session_is_alive_here(struct ews_repo *repo, const char *id, bool in_place)
 {
 	EWS_CLEANUP(state) struct ews_state state = EWS_STATE_INIT;

@@ -30,6 +30,9 @@ int ews_session_is_implied(struct ews_repo *repo);
 /* The ids of all sessions of the store, ended ones included, by name. */
 int ews_session_ids(struct ews_strv *out, struct ews_repo *repo);
 
+/* Has this home a record of the session `id`, whatever that says? What of it lies in the repository may be of another home. */
+bool ews_session_has_record(const struct ews_repo *repo, const char *id);
+
 /*
  * Is the session `id` there, and not ended? And is it of this very work tree of the repository, and (`in_place`) one that works in
  * that itself? Returns 1 or 0; fails where that can't be told just now.

@@ -592,6 +592,32 @@ static void name_promised(struct ews_start_result *result, const struct ews_repo
 			     "another commit may lack files; with --method worktree it does");
 }
 
+static bool is_base_in_place(struct ews_repo *repo, const char *ref)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+
+	return ews_snapshot_find(&base, repo, ref) == 0 && !strcmp(base.method, ews_method_in_place.name);
+}
+
+/* Each home has a lock of its own, which keeps out nobody who works here from another one. Best effort. */
+static void name_strangers(struct ews_start_result *result, struct ews_repo *repo)
+{
+	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
+
+	if (result->session.method->is_project)
+		(void)ews_odb_ref_names(&refs, repo->odb, EWS_REF_SESSIONS);
+	for (size_t i = 0; i < refs.n; i++) {
+		const char *id = refs.items[i].name + strlen(EWS_REF_SESSIONS);
+
+		if (!ews_session_has_record(repo, id) && is_base_in_place(repo, refs.items[i].name))
+			ews_strv_addf(&result->notes,
+				      "session '%s' of another home may be at work in place, too: what it changes here "
+				      "counts as this session's, and goes with its end; 'git ews doctor' says more",
+				      id);
+	}
+	ews_error_clear();
+}
+
 /* For the day when the disk is full. An end or a diff asks git, which stands in a directory of home. Best effort. */
 static void put_aside(const struct ews_repo *repo)
 {
@@ -658,6 +684,7 @@ int ews_start(struct ews_start_result *out, struct ews_repo *repo, const struct 
 	result.notes = twin.notes;
 	twin.notes = (struct ews_strv)EWS_STRV_INIT;
 	name_promised(&result, repo);
+	name_strangers(&result, repo);
 	if (result.session.method->is_project) {
 		result.skips = twin.content.scan.skips;
 		twin.content.scan.skips = (struct ews_skips)EWS_SKIPS_INIT;
