@@ -18,6 +18,8 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/path.h"
+#include "store/gitfile.h"
 
 #define LOG_LINE_MAX 4096 /* bytes; what precedes the message is far shorter */
 #define LOG_BEGINS_WITHIN_S 60 /* git writes its first line right after the entry; a busy machine takes its time */
@@ -97,6 +99,17 @@ static int compare(const struct birth *now, const struct birth *then)
 		return has_true_log(then) && is_in_another(now, then) ? 0 : EWS_LINKED_UNKNOWN;
 	/* Lines that a log loses are its first: it never begins earlier than it did. */
 	return has_true_log(now) || (now->log_s < then->log_s && then->log_s != INT64_MAX) ? 1 : EWS_LINKED_UNKNOWN;
+}
+
+char *ews_linked_original(const char *git_dir, const char *common_dir)
+{
+	EWS_CLEANUP(free) char *gitfile = ews_gitfile_back(git_dir);
+	EWS_CLEANUP(free) char *original = gitfile ? ews_gitfile_follow(gitfile) : NULL;
+	EWS_CLEANUP(free) char *back = original ? ews_gitfile_back(original) : NULL;
+
+	if (!back || strcmp(back, gitfile) != 0 || ews_path_is_inside(original, common_dir))
+		return NULL;
+	return ews_steal(&original);
 }
 
 int ews_linked_is_another(int git_fd, const char *mark, int64_t noted_s)

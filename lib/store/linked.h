@@ -18,6 +18,12 @@
  */
 char *ews_linked_mark(int git_fd);
 
+/*
+ * The entry of another repository that has the work tree of the entry `git_dir` in the repository `common_dir`, as both say: this one is a
+ * copy then, made with its repository. NULL, with no error set, where there is none. The caller frees it.
+ */
+char *ews_linked_original(const char *git_dir, const char *common_dir);
+
 #define EWS_LINKED_UNKNOWN 2
 
 /*

@@ -38,6 +38,13 @@ static int refuse_taken(const char *what, const char *id)
 	return EWS_EEXISTS;
 }
 
+static int refuse_taken_elsewhere(const char *id)
+{
+	(void)refuse_taken("of another home a session", id);
+	ews_error_hint("choose another id, or leave it out and one is made; 'git ews doctor' says more of that one");
+	return EWS_EEXISTS;
+}
+
 /* The ended session that bore the id bears it again; the error that led here is what the caller hears. */
 static void give_id_back(struct ews_repo *repo, const char *id)
 {
@@ -65,9 +72,10 @@ static int take_id(struct ews_session *session, struct ews_repo *repo, const cha
 	rc = ews_retire(repo, id);
 	if (rc < 0)
 		return rc;
-	rc = session->method->check_free(&(struct ews_place){ .id = id, .common_fd = repo->common_fd });
+	rc = session->method->check_free(
+		&(struct ews_place){ .id = id, .common_fd = repo->common_fd, .common_dir = repo->common_dir });
 	if (rc == 0 && ews_odb_ref_read(&base, repo->odb, ref) == 0)
-		rc = refuse_taken("of another home a session", id);
+		rc = refuse_taken_elsewhere(id);
 	if (rc == 0 && mkdirat(sessions, id, 0700) < 0)
 		rc = errno == EEXIST ? refuse_taken("session", id) : ews_error_os("cannot make session '%s'", id);
 	if (rc < 0) {

@@ -20,7 +20,6 @@
 #include "base/shell_word.h"
 #include "base/str.h"
 #include "store/git.h"
-#include "store/gitfile.h"
 #include "store/home.h"
 #include "store/home_project.h"
 #include "store/home_workspace.h"
@@ -109,20 +108,11 @@ static bool has_session(const struct ews_patient *patient, const char *id)
 
 /* ---- whose it is ---- */
 
-/*
- * The entry of another repository that has the workspace, as both say: this one is a copy then, made with its entries. The caller
- * frees it.
- */
 static char *find_original(const struct ews_patient *patient, const struct entry *entry)
 {
-	EWS_CLEANUP(free) char *gitfile = ews_path_join(entry->workspace, EWS_GITFILE);
-	EWS_CLEANUP(free) char *git_dir = *entry->workspace ? ews_gitfile_follow(gitfile) : NULL;
-	EWS_CLEANUP(free) char *link = git_dir ? ews_path_join(git_dir, "gitdir") : NULL;
-	EWS_CLEANUP(free) char *back = link ? read_line(AT_FDCWD, link) : NULL;
+	EWS_CLEANUP(free) char *git_dir = ews_strfmt("%s/" ENTRIES "/%s", patient->repo->common_dir, entry->id);
 
-	if (!back || strcmp(back, gitfile) != 0 || ews_path_is_inside(git_dir, patient->repo->common_dir))
-		return NULL;
-	return ews_steal(&git_dir);
+	return ews_linked_original(git_dir, patient->repo->common_dir);
 }
 
 /* Another project that has the session of that workspace on record; the caller frees its path. NULL: there is none. */
@@ -322,8 +312,8 @@ static bool can_go(const struct ews_patient *patient, const struct entry *entry)
 	EWS_CLEANUP(free) char *working = working_dir(patient);
 	EWS_CLEANUP(free) char *original = find_original(patient, entry);
 	bool can = fd >= 0 && !has_more(fd) && !can_come_back(patient, entry) &&
-		   (!*entry->workspace || original || access(entry->workspace, F_OK) < 0) &&
-		   (!*entry->workspace || ews_path_is_inside(entry->workspace, working)) &&
+		   (!*entry->workspace || original ||
+		    (access(entry->workspace, F_OK) < 0 && ews_path_is_inside(entry->workspace, working))) &&
 		   is_kept(patient, fd, git_dir);
 
 	ews_error_clear();
@@ -431,7 +421,7 @@ static void find_stray(struct ews_checkup *out, const struct ews_patient *patien
 {
 	EWS_CLEANUP(free) char *working = working_dir(patient);
 	bool is_at_home = ews_path_is_inside(entry->workspace, working);
-	EWS_CLEANUP(free) char *original = is_at_home ? find_original(patient, entry) : NULL;
+	EWS_CLEANUP(free) char *original = find_original(patient, entry);
 	EWS_CLEANUP(free) char *project = is_at_home ? find_recorder(patient, entry) : NULL;
 
 	if (original)

@@ -345,6 +345,20 @@ static int restore(const struct ews_place *place)
 	return rc < 0 || is_there(place) ? rc : publish(place);
 }
 
+/* Did it come along with the entries of another repository's sessions, of which this one is a copy? */
+static bool is_copied(const struct ews_place *place)
+{
+	EWS_CLEANUP(free) char *git_dir = ews_strfmt("%s/" ENTRIES "/%s", place->common_dir, place->id);
+	EWS_CLEANUP(free) char *original = ews_linked_original(git_dir, place->common_dir);
+	EWS_CLEANUP(free) char *name = ews_strfmt(ENTRIES "/%s/locked", place->id);
+	EWS_CLEANUP(buf) struct ews_buf locked = EWS_BUF_INIT;
+	bool is = original && ews_file_read(&locked, place->common_fd, name, LINK_BYTES_MAX) == 0 &&
+		  ews_str_begins(locked.ptr, EWS_LINKED_LOCKED_BY);
+
+	ews_error_clear();
+	return is;
+}
+
 static int check_free(const struct ews_place *place)
 {
 	EWS_CLEANUP(free) char *logs = ews_strfmt(ENTRIES "/%s/logs", place->id);
@@ -356,8 +370,13 @@ static int check_free(const struct ews_place *place)
 	if (rc < 0)
 		return rc;
 	if (is_there(place)) {
+		bool is_copy = is_copied(place);
+
 		ews_error(EWS_EEXISTS, "a worktree of git called '%s' already exists", place->id);
-		ews_error_hint("choose another id, or leave it out and one is made");
+		ews_error_hint("choose another id, or leave it out and one is made%s",
+			       is_copy ? "; that one came with a copy of another repository, and 'git ews doctor --fix' "
+					 "removes it where nothing is lost with it"
+				       : "");
 		return EWS_EEXISTS;
 	}
 	if (has_entry(place, EWS_METHOD_BESIDE)) {
