@@ -94,6 +94,14 @@ test_expect_success 'P1: --label makes a branch, beside one that is there alread
 	begin fay --label trunk && test "$(git -C p rev-parse trunk)" = "$base" && git -C p branch -f "trunk-${round#ews/}" HEAD && ews round end --agent fay >out 2>err && test_expect_code 129 git -C p ews round start --agent fay --label "a..b" && git -C p branch -qD "trunk-${round#ews/}"
 '
 
+test_expect_success 'P8: a branch that stayed for somebody stood on it is still where we put it: it follows once nobody does; one that somebody moves stays' '
+	begin ivo --label stood && record=${HOME:?}/.superqode/working/p/rounds/default/${round#ews/}.json && echo 1 >"${ws:?}/1" && ews round end --agent ivo >out && at=$(git -C p rev-parse stood) && test_grep "\"branch_at\":.*$at" "$record" && ews undo && git -C p checkout -q stood && echo 2 >"${ws:?}/2" &&
+	ews round end --agent ivo >out 2>err && test_grep "the branch .stood. stays where it is, for somebody stands on it" err && ews undo && git -C p checkout -q trunk && echo 3 >"${ws:?}/3" && test "$(git -C p rev-parse stood)" = "$at" && test_grep "$at" "$record" &&
+	ews round end --agent ivo >out 2>err && test_grep ! stood err && test "$(git -C p show stood:3)" = 3 && test "$(git -C p rev-parse stood)" = "$(git -C p rev-parse "$round")" && ews undo && git -C p branch -f stood "$at" && echo 4 >"${ws:?}/4" &&
+	ews round end --agent ivo >out 2>err && test_grep "for somebody has moved it" err && test "$(git -C p rev-parse stood)" = "$at" && ews undo && git -C p branch -f stood "$round" && sed -i "/branch_at/d" "$record" && echo 5 >"${ws:?}/5" &&
+	ews round end --agent ivo >out 2>err && test_grep ! stood err && test "$(git -C p show stood:5)" = 5 && test_grep "$(git -C p rev-parse stood)" "$record" && git -C p branch -qD stood
+'
+
 test_expect_success 'P4: --previous takes the former round away in the same step, and no one else'"'"'s' '
 	test_expect_code 128 git -C p ews round start --agent bob 2>err && test_grep "at work on the round .$two" err && test_grep "^hint: .*--previous $two" err && test_expect_code 129 git -C p ews round start --agent alice --previous "$two" && test_expect_code 128 git -C p ews round start --agent bob --previous ews/00000000 &&
 	w2=$(ews path "${two#ews/}") && echo late >"${w2:?}/late" && begin bob --previous "$two" && test_expect_code 1 git -C p show-ref -q --verify "refs/$two" && ews undo && test "$(git -C p show "$two:late")" = late && ews undo --redo && test_expect_code 1 git -C p show-ref -q --verify "refs/$two" && three=$round && test_expect_code 128 git -C p ews round start --agent bob --previous "$two" &&

@@ -72,6 +72,15 @@ static int choose(struct ews_round *round, struct ews_repo *repo)
 	return 0;
 }
 
+/* The ref moves on without a branch that somebody stands on: only the record tells later where that was left. */
+static int note_place(struct ews_round *round, struct ews_repo *repo)
+{
+	if (ews_oid_equal(&round->branch_at, &round->tip))
+		return 0;
+	round->branch_at = round->tip;
+	return ews_round_write(repo, round);
+}
+
 int ews_round_branch_make(struct ews_round *round, struct ews_session *session)
 {
 	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
@@ -92,7 +101,7 @@ int ews_round_branch_make(struct ews_round *round, struct ews_session *session)
 	if (rc < 0)
 		return ews_error_wrap("cannot make the branch '%s'", round->branch);
 	round->is_branched = true;
-	rc = ews_round_write(session->repo, round);
+	rc = note_place(round, session->repo);
 	if (rc == 0)
 		return 0;
 	ews_error_save(&why);
@@ -132,9 +141,12 @@ int ews_round_branch_follow(struct ews_strv *notes, struct ews_round *round, str
 		ews_strv_addf(notes, "the branch '%s' was deleted meanwhile", round->branch);
 		return 0;
 	}
-	if (rc < 0 || ews_oid_equal(&there, &round->tip))
+	if (rc < 0)
 		return rc;
-	is_ours = ews_oid_equal(&there, base) || ews_oid_equal(&there, was);
+	if (ews_oid_equal(&there, &round->tip))
+		return note_place(round, session->repo);
+	is_ours = ews_oid_equal(&there, &round->branch_at) || ews_oid_equal(&there, base) ||
+		  ews_oid_equal(&there, was);
 	rc = is_ours ? ews_branch_is_stood_on(session->repo, ref, false) : 0;
 	if (rc < 0)
 		return rc;
@@ -145,5 +157,6 @@ int ews_round_branch_follow(struct ews_strv *notes, struct ews_round *round, str
 		return 0;
 	}
 	rc = ews_tripwire_move_ref(session->repo, ref, &there, &round->tip);
-	return rc < 0 ? ews_error_wrap("cannot move the branch '%s'", round->branch) : 0;
+	return rc < 0 ? ews_error_wrap("cannot move the branch '%s'", round->branch)
+		      : note_place(round, session->repo);
 }

@@ -21,8 +21,8 @@ int ews_round_branch_make(struct ews_round *round, struct ews_session *session);
 int ews_round_branch_take_back(const struct ews_round *round, struct ews_repo *repo);
 
 /*
- * Move it from where we put it (`base`, or the ref's last place `was`) to the round's tip, unless somebody has moved it, removed it,
- * or stands on it: then `notes` say so.
+ * Move it from where we put it to the round's tip, unless somebody has moved it, removed it, or stands on it: then `notes` say so.
+ * Where we put it says the round's record; what older versions wrote does not, and then it is `base`, or the ref's last place `was`.
  */
 int ews_round_branch_follow(struct ews_strv *notes, struct ews_round *round, struct ews_session *session,
 			    const struct ews_oid *base, const struct ews_oid *was);

@@ -126,6 +126,15 @@ int ews_round_ids(struct ews_strv *out, struct ews_repo *repo)
 	return rc;
 }
 
+/* Records of older versions have none. */
+static int parse_branch_at(struct ews_oid *out, const cJSON *json)
+{
+	const char *hex = NULL;
+	int rc = ews_json_find_string(&hex, json, "branch_at");
+
+	return rc < 0 || !hex ? rc : ews_oid_parse(out, hex);
+}
+
 static int parse(struct ews_round *out, const cJSON *json)
 {
 	int rc = ews_json_check_version(json, RECORD_VERSION);
@@ -145,6 +154,8 @@ static int parse(struct ews_round *out, const cJSON *json)
 		rc = ews_json_get_bool(&out->is_settled, json, "settled");
 	if (rc == 0)
 		rc = ews_json_get_bool(&out->is_branched, json, "branched");
+	if (rc == 0)
+		rc = parse_branch_at(&out->branch_at, json);
 	if (rc == 0)
 		rc = ews_json_get_bool(&out->owns_scratch, json, "owns_scratch");
 	if (rc == 0 && (!ews_round_is_id(out->id) || ews_round_check_name("a team", out->team) < 0 ||
@@ -171,6 +182,7 @@ int ews_round_parse(struct ews_round *out, const char *text, size_t len)
 void ews_round_format(struct ews_buf *out, const struct ews_round *round)
 {
 	EWS_CLEANUP(json) cJSON *json = cJSON_CreateObject();
+	char hex[EWS_OID_HEX_MAX];
 
 	ews_json_add_int(json, "version", RECORD_VERSION);
 #define PUT(key, member) ews_json_add_bytes(json, key, round->member);
@@ -180,6 +192,8 @@ void ews_round_format(struct ews_buf *out, const struct ews_round *round)
 	ews_json_add_int(json, "created", round->created_s);
 	cJSON_AddBoolToObject(json, "settled", round->is_settled);
 	cJSON_AddBoolToObject(json, "branched", round->is_branched);
+	if (!ews_oid_is_none(&round->branch_at))
+		cJSON_AddStringToObject(json, "branch_at", ews_oid_hex(hex, &round->branch_at));
 	cJSON_AddBoolToObject(json, "owns_scratch", round->owns_scratch);
 	ews_json_print(out, json, true);
 }

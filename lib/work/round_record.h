@@ -32,6 +32,7 @@ struct ews_round {
 	int64_t created_s;
 	bool is_settled; /* all that it began with was made */
 	bool is_branched; /* the branch was made */
+	struct ews_oid branch_at; /* where we have put it last; none: nobody noted it */
 	bool owns_scratch; /* it was made for this round in the project itself, and goes with it */
 	/* Not recorded, but found. */
 	bool is_open; /* its session has not ended */

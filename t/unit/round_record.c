@@ -27,7 +27,8 @@ static struct ews_round make_round(const char *agent, const char *alias)
 				   .sequence = 7,
 				   .created_s = 1700000000,
 				   .is_settled = true,
-				   .is_branched = true };
+				   .is_branched = true,
+				   .branch_at = { .len = 20, .id = { 0xab } } };
 }
 
 Test(round_record, what_is_written_is_read_as_the_same)
@@ -44,6 +45,20 @@ Test(round_record, what_is_written_is_read_as_the_same)
 	cr_assert_str_eq(read.label, "a/\xe9");
 	cr_assert_eq(read.sequence, 7);
 	cr_assert(read.is_settled && read.is_branched && !read.owns_scratch);
+	cr_assert(ews_oid_equal(&read.branch_at, &round.branch_at));
+}
+
+Test(round_record, of_an_older_version_nobody_knows_where_the_branch_was_put)
+{
+	EWS_CLEANUP(round) struct ews_round round = make_round("alice", "agent1");
+	EWS_CLEANUP(round) struct ews_round read = { 0 };
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	round.branch_at = (struct ews_oid)EWS_OID_NONE;
+	ews_round_format(&text, &round);
+	cr_assert_null(strstr(text.ptr, "branch_at"));
+	cr_assert_eq(ews_round_parse(&read, text.ptr, text.len), 0, "%s", ews_error_message());
+	cr_assert(read.is_branched && ews_oid_is_none(&read.branch_at));
 }
 
 static void refuse(const char *was, const char *is)
@@ -71,6 +86,7 @@ Test(round_record, nonsense_is_refused)
 	refuse("\"c\"", "\"../c\"");
 	refuse("7", "\"7\"");
 	refuse("true", "1");
+	refuse("\"ab00", "\"xy00");
 	refuse("\"version\":\t1", "\"version\":\t2");
 }
 
