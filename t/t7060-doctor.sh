@@ -271,6 +271,10 @@ test_expect_success 'P4: a ref without a record here may be of another home: tha
 	git -C homes ews --home "$PWD/other" doctor >out && test_grep ! "problem\|warning" out && git -C homes ews --home "$PWD/other" end there && git -C homes ews doctor >out && found ok refs
 '
 
+test_expect_success USERS 'P4: nor is a session whose home only another user may look into taken for one whose workspace is gone' '
+	mkdir roots users && chmod 700 roots && test_repo users/p && git -C users/p ews --home "$PWD/roots/home" start -q there && test_give_user users && test_expect_code 1 test_as_user git -C users/p ews doctor >out && test_grep ! "gone\|rm -r" out && found warning refs "sessions/there.: there is no record" && rm -rf roots users
+'
+
 test_expect_success 'P8: a workspace whose session has no record is named, whatever its method; with the record it is well' '
 	test_repo stray && start_ws stray s --method snapshot && start_ws stray w && at=${home:?}/working/stray && mv "${at:?}/sessions/s" aside && test_expect_code 1 git -C stray ews doctor >out && found warning sessions "/qe/s. is a workspace, and there is no record of session .s." &&
 	test_grep "do: bring back .*/sessions/s.; where that is lost, look what is in .*/qe/s., then rm -rf .*/qe/s" out && mv aside "${at:?}/sessions/s" && git -C stray ews doctor >out && found ok sessions "2, each" &&

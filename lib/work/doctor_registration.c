@@ -90,6 +90,12 @@ static int read_entry(struct entry *out, const struct ews_patient *patient, cons
 	return 0;
 }
 
+/* Is it there, or where only another user may look, as in root's home? */
+static bool has_workspace(const struct entry *entry)
+{
+	return *entry->workspace && (access(entry->workspace, F_OK) == 0 || !ews_errno_is_absent(errno));
+}
+
 /* Is anybody at work on that session, or has it a record that says that it is not over? */
 static bool has_session(const struct ews_patient *patient, const char *id)
 {
@@ -313,7 +319,7 @@ static bool can_go(const struct ews_patient *patient, const struct entry *entry)
 	EWS_CLEANUP(free) char *original = find_original(patient, entry);
 	bool can = fd >= 0 && !has_more(fd) && !can_come_back(patient, entry) &&
 		   (!*entry->workspace || original ||
-		    (access(entry->workspace, F_OK) < 0 && ews_path_is_inside(entry->workspace, working))) &&
+		    (!has_workspace(entry) && ews_path_is_inside(entry->workspace, working))) &&
 		   is_kept(patient, fd, git_dir);
 
 	ews_error_clear();
@@ -384,7 +390,7 @@ static void find_recorded(struct ews_checkup *out, const struct ews_patient *pat
 static void find_orphan(struct ews_checkup *out, const struct ews_patient *patient, const struct entry *entry)
 {
 	EWS_CLEANUP(free) char *working = working_dir(patient);
-	bool is_there = *entry->workspace && access(entry->workspace, F_OK) == 0;
+	bool is_there = has_workspace(entry);
 	bool is_at_home = !*entry->workspace || ews_path_is_inside(entry->workspace, working);
 	const char *dir = patient->repo->common_dir;
 	EWS_CLEANUP(free) char *path = ews_strfmt("%s/" ENTRIES "/%s", dir, entry->id);
