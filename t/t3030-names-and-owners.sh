@@ -252,6 +252,50 @@ test_expect_success USERS 'P8: owners that may not be set are named, and that is
 	test_as_user git -C theirs/p ews revert u >out && test_grep Verified out && test_as_user git -C theirs/p ews end u
 '
 
+# visit <project> <id> [<command that runs another as somebody>]: sessions of all kinds, with all that makes directories in a project.
+visit() {
+	ews_project=$1 ews_id=$2 ews_as=$3
+	echo more >line && $ews_as git -C "$ews_project" ews start "$ews_id" >path && take_ws path && $ews_as tee -a "${ws:?}/run.sh" <line >out &&
+		$ews_as git -C "$ws" status --short >out && test_grep run.sh out && $ews_as git -C "$ews_project" ews run "$ews_id" -- true && $ews_as git -C "$ews_project" ews snapshot create "$ews_id" >out || return 1
+	for ews_verb in revert undo end undo end; do
+		$ews_as git -C "$ews_project" ews "$ews_verb" "$ews_id" >out || return 1
+	done
+	$ews_as git -C "$ews_project" ews start --method in-place "$ews_id" >out && $ews_as tee -a "${ews_project:?}/run.sh" <line >out && $ews_as git init -q "${ews_project:?}/nested" || return 1
+	for ews_verb in revert undo end undo revert end; do
+		$ews_as git -C "$ews_project" ews "$ews_verb" "$ews_id" >out || return 1
+	done
+	$ews_as git -C "$ews_project" ews start --method snapshot "$ews_id" >path && take_ws path && $ews_as git -C "$ws" commit -q --allow-empty -m more && $ews_as git -C "$ews_project" ews end "$ews_id" >out &&
+		$ews_as git -C "$ews_project" ews snapshot create >out && $ews_as git -C "$ews_project" ews clean >out && $ews_as git -C "$ews_project" ews doctor >out && git -C "$ews_project" status --short >out && test_must_be_empty out
+}
+
+# The directories in the project that are root's, but for root's worktree entry on its way out, and what root has thrown away there.
+roots_in() {
+	find "${1:?}/.git" "${1:?}/.superqode" \( -path "*/.git/ews/*" -o -path "*/trash/*/*" \) -prune -o -type d -user 0 -print
+}
+
+test_expect_success USERS 'P4: root works in the project of a user, who goes on there, and so does root: what is made there is the user'\''s' '
+	mkdir served && test_repo served/p && test_give_user served && git config --global --add safe.directory "*" && visit served/p r && roots_in served/p >out && test_must_be_empty out &&
+	visit served/p u test_as_user && visit served/p r
+'
+
+test_expect_success USERS 'P4: the same where root has packed all that git has, and what is left is ours' '
+	mkdir packed && test_repo packed/p && test_give_user packed && visit packed/p r && git -C packed/p gc -q && visit packed/p u test_as_user
+'
+
+# git trusts root with what is root'\''s: all of a workspace, and its entry.
+test_expect_success USERS 'root'\''s git works in root'\''s workspace of a project of a user that alone is safe.directory' '
+	mkdir narrow && test_repo narrow/p && test_give_user narrow && cp "$HOME/.gitconfig" config && git config --file config --unset-all safe.directory && git config --file config safe.directory "$PWD/narrow/p" && (
+		GIT_CONFIG_GLOBAL=$PWD/config && export GIT_CONFIG_GLOBAL && start_ws narrow/p r && git -C "$ws" status --short && git -C narrow/p ews end r
+	)
+'
+
+# Beside a workspace of root'\''s there is nothing of the user'\''s to be kept, and nothing that he may put there comes into it.
+test_expect_success USERS 'P5: root'\''s trash beside a workspace elsewhere stays root'\''s, and is not the user'\''s to lay out' '
+	mkdir theirs/in && test_give_user theirs/in && start_ws theirs/p w --in "$PWD/theirs/in" && git init -q "${ws:?}/nested" && git -C theirs/p ews revert w && test "$(stat -c %u theirs/in/.ews-trash)" = 0 &&
+	mv theirs/in/.ews-trash theirs/in/before && test_as_user mkdir -m 700 theirs/in/.ews-trash && git init -q "${ws:?}/nested" && test_must_fail git -C theirs/p ews revert w 2>err && test_grep "belongs to another user" err && test_path_is_dir "${ws:?}/nested" &&
+	rmdir theirs/in/.ews-trash && mv theirs/in/before theirs/in/.ews-trash && git -C theirs/p ews recover w --revert && test_path_is_missing "${ws:?}/nested" && git -C theirs/p ews end w
+'
+
 command -v bash >/dev/null && test_set_prereq BASH
 
 test_expect_success BASH 'a command that is shown works as it is shown, whatever the path that it names' '

@@ -349,7 +349,14 @@ static int sync_names(int dir_fd)
 	return rc;
 }
 
-static int make(int root_fd, const char *rel, mode_t mode, struct ews_sharing sharing)
+/* How directories are made. */
+struct making {
+	int (*make)(int dir_fd, const char *name, mode_t mode);
+	mode_t mode;
+	struct ews_sharing sharing;
+};
+
+static int make(int root_fd, const char *rel, const struct making *how)
 {
 	EWS_CLEANUP(free) char *path = ews_strdup(rel);
 	int fd, dir_fd = root_fd;
@@ -367,12 +374,12 @@ static int make(int root_fd, const char *rel, mode_t mode, struct ews_sharing sh
 		end = at + strcspn(at, "/");
 		while (*end == '/')
 			*end++ = '\0';
-		is_new = mkdirat(dir_fd, at, mode) == 0;
+		is_new = how->make(dir_fd, at, how->mode) == 0;
 		if (is_new ? sync_names(dir_fd) < 0 : errno != EEXIST)
 			fd = -1;
 		else
 			fd = open_step(dir_fd, at, STEP_FLAGS, 0, 0);
-		if (is_new && fd >= 0 && ews_sharing_apply(sharing, fd) < 0) {
+		if (is_new && fd >= 0 && ews_sharing_apply(how->sharing, fd) < 0) {
 			close_quietly(fd);
 			fd = -1;
 		}
@@ -389,12 +396,17 @@ static int make(int root_fd, const char *rel, mode_t mode, struct ews_sharing sh
 
 int ews_dir_make(int root_fd, const char *rel, mode_t mode)
 {
-	return make(root_fd, rel, mode, EWS_SHARING_NONE);
+	return make(root_fd, rel, &(struct making){ mkdirat, mode, EWS_SHARING_NONE });
+}
+
+int ews_dir_make_as_owner(int root_fd, const char *rel, mode_t mode)
+{
+	return make(root_fd, rel, &(struct making){ ews_own_make_dir, mode, EWS_SHARING_NONE });
 }
 
 int ews_dir_make_shared(int root_fd, const char *rel, struct ews_sharing sharing)
 {
-	return make(root_fd, rel, 0777, sharing);
+	return make(root_fd, rel, &(struct making){ ews_own_make_dir, 0777, sharing });
 }
 
 static int sync_parent(const char *path)

@@ -83,7 +83,9 @@ int ews_dir_read_link(struct ews_buf *out, int dir_fd, const char *name);
 
 /* Make the directory `rel` and those above it that are missing, each with `mode`. */
 int ews_dir_make(int root_fd, const char *rel, mode_t mode);
-/* The same with what modes the umask leaves, for whom `sharing` says. */
+/* The same in a project: what root makes in another user's directory is his (ews_own_make_dir()). */
+int ews_dir_make_as_owner(int root_fd, const char *rel, mode_t mode);
+/* The same in its git directory, with what modes the umask leaves, for whom `sharing` says. */
 int ews_dir_make_shared(int root_fd, const char *rel, struct ews_sharing sharing);
 
 /* As ews_dir_make, for an absolute path; what is there may be reached through links. */

@@ -5,7 +5,10 @@
  */
 #include "base/own.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,4 +51,28 @@ int ews_own_check(int fd, const char *name)
 		return EWS_EDENIED;
 	}
 	return 0;
+}
+
+int ews_own_check_within(int fd, int dir_fd, const char *name)
+{
+	struct stat st, dir;
+	bool is_his = geteuid() == 0 && fstat(fd, &st) == 0 && fstat(dir_fd, &dir) == 0 && st.st_uid == dir.st_uid;
+
+	return is_his && !(st.st_mode & OTHERS_WRITE) ? 0 : ews_own_check(fd, name);
+}
+
+int ews_own_make_dir(int dir_fd, const char *name, mode_t mode)
+{
+	struct stat dir;
+	int rc;
+
+	if (geteuid() != 0 || fstat(dir_fd, &dir) < 0 || dir.st_uid == 0)
+		return mkdirat(dir_fd, name, mode);
+	/* The kernel makes it as his, in this thread: given to him later, it could be another one that he has put in its place. */
+	(void)setfsgid(dir.st_gid);
+	(void)setfsuid(dir.st_uid);
+	rc = mkdirat(dir_fd, name, mode);
+	(void)setfsuid(0);
+	(void)setfsgid(getegid());
+	return rc == 0 || errno == EEXIST ? rc : mkdirat(dir_fd, name, mode);
 }

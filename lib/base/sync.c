@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/fs.h"
+#include "base/own.h"
 #include "base/pool.h"
 
 /*
@@ -115,7 +116,7 @@ static int open_made(int parent_fd, const char *name, struct ews_sharing sharing
 	bool is_new;
 
 	do {
-		is_new = mkdirat(parent_fd, name, 0777) == 0;
+		is_new = ews_own_make_dir(parent_fd, name, 0777) == 0;
 		if (!is_new && errno != EEXIST)
 			return ews_error_os("cannot make the directory '%s'", name);
 		fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -572,7 +572,7 @@ int ews_repo_make_own_dir(const struct ews_repo *repo)
 {
 	EWS_CLEANUP(fd) int project = ews_dir_open(repo->project);
 	EWS_CLEANUP(fd) int fd = -1;
-	int rc = project < 0 ? project : ews_dir_make(project, ".superqode", 0777);
+	int rc = project < 0 ? project : ews_dir_make_as_owner(project, ".superqode", 0777);
 
 	if (rc < 0)
 		return ews_error_wrap("'%s/.superqode'", repo->project);

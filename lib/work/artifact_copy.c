@@ -119,7 +119,7 @@ int ews_artifact_draft_fill(struct ews_artifact_draft *draft, int fd, uint64_t m
 static int open_dir_of(const struct ews_artifact_place *place, const char *path)
 {
 	EWS_CLEANUP(free) char *dir = ews_path_dir(path);
-	int rc = *dir ? ews_dir_make(place->fd, dir, place->is_private ? 0700 : 0777) : 0;
+	int rc = *dir ? ews_dir_make_as_owner(place->fd, dir, place->is_private ? 0700 : 0777) : 0;
 
 	return rc < 0 ? rc : ews_dir_open_beneath(place->fd, dir);
 }

@@ -21,7 +21,7 @@
 static int open_beneath(const char *root, const char *rel, bool make)
 {
 	EWS_CLEANUP(fd) int fd = ews_dir_open(root);
-	int rc = fd < 0 ? fd : make ? ews_dir_make(fd, rel, 0777) : 0;
+	int rc = fd < 0 ? fd : make ? ews_dir_make_as_owner(fd, rel, 0777) : 0;
 
 	return rc < 0 ? rc : ews_dir_open_beneath(fd, rel);
 }
@@ -115,7 +115,7 @@ int ews_artifact_open_dir(char **path, struct ews_repo *repo, const char *kind)
 {
 	EWS_CLEANUP(free) char *place = NULL;
 	EWS_CLEANUP(fd) int root = ews_artifact_open_place(&place, repo, true);
-	int rc = root < 0 ? root : ews_dir_make(root, kind, ews_artifact_dir_mode(repo, place));
+	int rc = root < 0 ? root : ews_dir_make_as_owner(root, kind, ews_artifact_dir_mode(repo, place));
 	int fd = -1;
 
 	if (rc >= 0)

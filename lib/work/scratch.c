@@ -46,7 +46,7 @@ int ews_scratch_make(const struct ews_session *session)
 		return workspace;
 	is_new = faccessat(workspace, EWS_SCRATCH, F_OK, AT_SYMLINK_NOFOLLOW) < 0;
 	if (is_new)
-		rc = ews_dir_make(workspace, EWS_SCRATCH "/verification", 0777);
+		rc = ews_dir_make_as_owner(workspace, EWS_SCRATCH "/verification", 0777);
 	if (rc == 0)
 		rc = fd = ews_dir_open_beneath(workspace, EWS_SCRATCH);
 	if (rc < 0) {

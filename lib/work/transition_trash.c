@@ -20,6 +20,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/own.h"
 #include "base/path.h"
 #include "base/path_line.h"
 #include "store/gitfile.h"
@@ -67,6 +68,19 @@ char *ews_transition_trash_path(const struct ews_repo *repo, const struct ews_se
 	return ews_strfmt("%s/" EWS_TRASH_ELSEWHERE "/%s", parent, step_id);
 }
 
+/* Somebody else may have put a directory, or a link, in its place. What goes from a project is its owner's, and so is its trash. */
+static int open_made(int above_fd, const char *name, bool is_projects)
+{
+	EWS_CLEANUP(fd) int fd = -1;
+	int rc = is_projects ? ews_dir_make_as_owner(above_fd, name, 0700) : ews_dir_make(above_fd, name, 0700);
+
+	if (rc == 0)
+		rc = fd = ews_dir_open_beneath(above_fd, name);
+	if (rc >= 0)
+		rc = is_projects ? ews_own_check_within(fd, above_fd, name) : ews_own_check(fd, name);
+	return rc < 0 ? rc : ews_steal_fd(&fd);
+}
+
 int ews_transition_open_trash(struct ews_repo *repo, const struct ews_session *session, const char *step_id)
 {
 	EWS_CLEANUP(free) char *path = ews_transition_trash_path(repo, session, step_id);
@@ -75,21 +89,19 @@ int ews_transition_open_trash(struct ews_repo *repo, const struct ews_session *s
 	EWS_CLEANUP(free) char *below = ews_strfmt(EWS_WORKING_TRASH "/%s", step_id);
 	EWS_CLEANUP(fd) int above_fd = -1;
 	EWS_CLEANUP(fd) int fd = -1;
-	int rc = session && !session->method->is_project ? 0 : ews_repo_make_own_dir(repo);
+	bool is_projects = !session || session->method->is_project;
+	int rc = is_projects ? ews_repo_make_own_dir(repo) : 0;
 
 	if (session && ews_session_is_at_home(session))
 		return ews_repo_subdir(repo, below);
 	if (rc == 0)
 		rc = above_fd = ews_dir_open(above);
 	if (rc >= 0)
-		rc = ews_dir_make(above_fd, ews_path_base(trash), 0700);
-	/* Somebody else may have put a directory, or a link, in its place. */
-	if (rc == 0)
-		rc = fd = ews_dir_open_own(above_fd, ews_path_base(trash));
+		rc = fd = open_made(above_fd, ews_path_base(trash), is_projects);
 	if (rc >= 0 && !strcmp(above, repo->project))
 		rc = ews_repo_hide_own_dir(fd);
 	if (rc >= 0)
-		rc = ews_dir_make(fd, step_id, 0700);
+		rc = ews_dir_make_as_owner(fd, step_id, 0700);
 	return rc < 0 ? ews_error_wrap("cannot make the trash '%s'", path) : ews_dir_open_beneath(fd, step_id);
 }
 

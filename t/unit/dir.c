@@ -240,6 +240,40 @@ Test(dir, a_closed_directory_says_so_in_errno)
 	(void)seteuid(0); /* for the end of the test, where it may */
 }
 
+static void expect_owner(const char *rel, uid_t uid, gid_t gid)
+{
+	struct stat st;
+
+	cr_assert_eq(fstatat(fixture_fd, rel, &st, 0), 0);
+	cr_expect_eq(st.st_uid, uid, "%s: %u", rel, (unsigned)st.st_uid);
+	cr_expect_eq(st.st_gid, gid, "%s: %u", rel, (unsigned)st.st_gid);
+}
+
+Test(dir, what_root_makes_in_another_users_directory_is_his_where_that_is_wanted)
+{
+	if (geteuid() != 0)
+		return;
+	cr_assert_eq(fchmod(fixture_fd, 0711), 0);
+	cr_assert_eq(mkdirat(fixture_fd, "his", 0755), 0);
+	cr_assert_eq(mkdirat(fixture_fd, "his/closed", 0500), 0);
+	cr_assert_eq(fchownat(fixture_fd, "his/closed", 65534, 12345, 0), 0);
+	cr_assert_eq(fchownat(fixture_fd, "his", 65534, 12345, 0), 0);
+	cr_assert_eq(ews_dir_make(fixture_fd, "his/ours", 0700), 0);
+	expect_owner("his/ours", 0, 0);
+	cr_assert_eq(ews_dir_make_as_owner(fixture_fd, "his/ours/a/b", 0700), 0);
+	expect_owner("his/ours/a/b", 0, 0);
+	cr_assert_eq(ews_dir_make_as_owner(fixture_fd, "his/a/b", 0700), 0, "%s", ews_error_message());
+	cr_assert_eq(ews_dir_make_shared(fixture_fd, "his/a/c", EWS_SHARING_NONE), 0);
+	expect_owner("his/a", 65534, 12345);
+	expect_owner("his/a/b", 65534, 12345);
+	expect_owner("his/a/c", 65534, 12345);
+	/* Where he may not make it himself root still may. */
+	cr_assert_eq(ews_dir_make_as_owner(fixture_fd, "his/closed/a", 0700), 0, "%s", ews_error_message());
+	expect_owner("his/closed/a", 0, 0);
+	cr_assert_eq(mkdirat(fixture_fd, "after", 0755), 0);
+	expect_owner("after", 0, 0);
+}
+
 Test(dir, a_file_in_the_way_is_no_directory)
 {
 	cr_assert_eq(touch("f"), 0);
