@@ -286,4 +286,14 @@ test_expect_success 'settings: each that is wrong is named with its place' '
 	found problem settings "[.]git/config:[0-9]*: ews[.]maxFile: .* is not a size" && found problem settings "ews[.]autoClean: " && test_grep ! "strange" out
 '
 
+test_expect_success USERS 'P4: directories of ours that keep the owner of a project out are named to him, and root gives them back; nothing else' '
+	mkdir kept roots && test_repo kept/p && test_give_user kept && git config --global --add safe.directory "*" && mkdir -p kept/p/.git/ews/entry kept/p/.git/refs/ews/snapshots kept/p/.superqode/qe-artifacts/logs kept/p/.superqode/workspace &&
+	mkdir -m 700 kept/p/.superqode/trash && ln -s "$PWD/roots" kept/p/.superqode/qe-artifacts/link && test_must_fail test_as_user git -C kept/p ews snapshot create && test_must_fail test_as_user git -C kept/p ews start u &&
+	test_expect_code 1 test_as_user git -C kept/p ews doctor >out 2>err && for name in .git/ews .git/refs/ews .git/refs/ews/snapshots .superqode .superqode/qe-artifacts .superqode/qe-artifacts/logs .superqode/trash; do
+		found problem owners "/kept/p/$name. belongs to user 0: user 65534, whose project this is, can.t write there" && test_grep "do: sudo chown 65534:65534 .*/kept/p/$name" out || return 1
+	done && test_grep ! "entry\|/workspace\|link" out && test_expect_code 1 git -C kept/p ews doctor --fix >out 2>err && found fixed owners "/.git/ews. belongs" && found fixed owners "/logs. belongs" && found problem owners "/trash. belongs" && test_grep "do: chown 65534:65534 .*/trash" out &&
+	find kept/p/.git kept/p/.superqode roots -user 0 | sort >out && printf "%s\n" kept/p/.git/ews/entry kept/p/.superqode/qe-artifacts/link kept/p/.superqode/trash kept/p/.superqode/workspace roots >want && test_cmp want out &&
+	chown 65534:65534 kept/p/.superqode/trash && git -C kept/p ews doctor >out && found ok owners keeps && test_as_user git -C kept/p ews start u && test_as_user git -C kept/p ews end u && test_as_user git -C kept/p ews doctor
+'
+
 test_done

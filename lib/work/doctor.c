@@ -13,6 +13,7 @@
 #include "store/setting.h"
 #include "work/doctor_home.h"
 #include "work/doctor_hooks.h"
+#include "work/doctor_owner.h"
 #include "work/doctor_record.h"
 #include "work/doctor_registration.h"
 #include "work/doctor_repo.h"
@@ -71,6 +72,7 @@ void ews_doctor_look(struct ews_checkup *out, struct ews_repo *repo, const char 
 	look_at_settings(out, repo);
 	ews_doctor_repo(out, &patient);
 	ews_doctor_hooks(out, &patient);
+	ews_doctor_owners(out, &patient);
 	ews_doctor_registrations(out, &patient);
 	ews_doctor_refs(out, &patient);
 	ews_doctor_sessions(out, &patient);
