@@ -63,7 +63,7 @@ static int list_entries(struct ews_dir_names *out, int *fd, const struct ews_rep
 	return n < 0 ? ews_error_if_passing((int)n) : (int)n;
 }
 
-int ews_branch_is_stood_on(struct ews_repo *repo, const char *ref, bool or_below)
+static int is_stood_on(struct ews_repo *repo, const char *ref, bool or_below, const char *but)
 {
 	EWS_CLEANUP(fd) int worktrees = -1;
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
@@ -71,11 +71,24 @@ int ews_branch_is_stood_on(struct ews_repo *repo, const char *ref, bool or_below
 	int found = n < 0 ? n : heads_to(repo->common_fd, ref, or_below);
 
 	for (int i = 0; i < n && found == 0; i++) {
-		EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(worktrees, names.items[i].name);
+		EWS_CLEANUP(fd) int fd = -1;
 
+		if (but && !strcmp(names.items[i].name, but))
+			continue;
+		fd = ews_dir_open_beneath(worktrees, names.items[i].name);
 		found = heads_to(fd, ref, or_below);
 	}
 	return found < 0 ? ews_error_wrap("cannot see who stands on '%s'", ref) : found;
+}
+
+int ews_branch_is_stood_on(struct ews_repo *repo, const char *ref, bool or_below)
+{
+	return is_stood_on(repo, ref, or_below, NULL);
+}
+
+int ews_branch_is_of_another(const struct ews_session *session, const char *ref)
+{
+	return session->method->owns_objects ? 0 : is_stood_on(session->repo, ref, false, session->state.id);
 }
 
 /* Is it the git directory that `repo` is seen from? */

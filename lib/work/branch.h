@@ -34,6 +34,9 @@ int ews_branch_check(struct ews_session *session, const char *name);
  */
 int ews_branch_is_stood_on(struct ews_repo *repo, const char *ref, bool or_below);
 
+/* Is it the branch of another work tree than the session's workspace? Those of a copy are its own. Fails as above. */
+int ews_branch_is_of_another(const struct ews_session *session, const char *ref);
+
 /*
  * A work tree, other than the one that `repo` is seen from, whose HEAD is on the branch `ref`, in words that name it: "the work tree
  * '<path>'". NULL: there is none but what has gone, and isn't locked. The caller frees it. Fails as above.

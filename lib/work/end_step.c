@@ -24,6 +24,7 @@
 #include "store/home_workspace.h"
 #include "store/journal.h"
 #include "store/put.h"
+#include "work/head_settle.h"
 #include "work/holding.h"
 #include "work/remains.h"
 #include "work/session_place.h"
@@ -197,7 +198,7 @@ static int finish(struct ews_session *session, struct ews_step *step)
 	return ews_journal_done(session->fd, step->id);
 }
 
-static int take_back(struct ews_strv *expired, struct ews_session *session, struct ews_step *step);
+static int take_back(struct ews_transition_result *put, struct ews_session *session, struct ews_step *step);
 
 /*
  * What can't be moved since trash and workspace are on different file systems will never be: it is as it was before then, and the
@@ -216,7 +217,9 @@ static int turn_back(struct ews_session *session, struct ews_step *step,
 
 static int take_all_back(struct ews_session *session, struct ews_step *step)
 {
-	return take_back(NULL, session, step);
+	EWS_CLEANUP(transition_result) struct ews_transition_result untold = EWS_TRANSITION_RESULT_INIT;
+
+	return take_back(&untold, session, step);
 }
 
 int ews_end_finish(struct ews_session *session, struct ews_step *step)
@@ -246,12 +249,17 @@ int ews_end_carry_out(struct ews_session *session, struct ews_step *step)
 	return rc < 0 ? rc : ews_end_finish(session, step);
 }
 
-/* What the step's snapshot has of the workspace, or, where nothing differed, its base. */
+/* The step's snapshot of the workspace, or, where nothing differed, its base. */
+static int find_kept(struct ews_snapshot *out, struct ews_session *session, const struct ews_step *step)
+{
+	return *step->before ? ews_snapshot_find(out, session->repo, step->before) : ews_snapshot_base(out, session);
+}
+
+/* What that has. */
 static int read_kept(struct ews_content *out, struct ews_session *session, const struct ews_step *step)
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot kept = EWS_SNAPSHOT_INIT;
-	int rc = *step->before ? ews_snapshot_find(&kept, session->repo, step->before)
-			       : ews_snapshot_base(&kept, session);
+	int rc = find_kept(&kept, session, step);
 
 	return rc < 0 ? rc : ews_snapshot_content(out, session->repo, &kept);
 }
@@ -318,7 +326,7 @@ static int is_there(const struct ews_session *session, const struct ews_step *st
 }
 
 /*
- * Make the directory that trash held anew, in trash, from where it comes back as ever; `expired` (may be NULL) gets what that will not
+ * Make the directory that trash held anew, in trash, from where it comes back as ever; `expired` gets what that will not
  * have. The record says so before, whoever had taken it away: nothing in it links it with the store.
  */
 static int refill_trash(struct ews_strv *expired, struct ews_session *session, struct ews_step *step)
@@ -334,7 +342,7 @@ static int refill_trash(struct ews_strv *expired, struct ews_session *session, s
 	if (trash < 0)
 		return trash;
 	rc = read_kept(&content, session, step);
-	if (rc == 0 && expired)
+	if (rc == 0)
 		name_expired(expired, session, step, &content);
 	step->is_emptied = true;
 	if (rc == 0)
@@ -429,8 +437,8 @@ static int give_mark(const struct ews_session *session)
 				       session->state.id);
 }
 
-/* With the workspace in its place: git's entry of it, and the session goes on. `is_bare`: nothing links it with the store. */
-static int resume(struct ews_session *session, const struct ews_step *step, bool is_bare)
+/* With the workspace in its place: git's entry of it. `is_bare`: nothing links it with the store. */
+static int link_again(struct ews_session *session, const struct ews_step *step, bool is_bare)
 {
 	struct ews_place place = ews_session_place(session);
 	int rc = session->method->restore(&place);
@@ -441,9 +449,41 @@ static int resume(struct ews_session *session, const struct ews_step *step, bool
 		is_bare = true;
 		rc = 0;
 	}
-	if (rc == 0 && is_bare)
-		rc = relink(session, step);
-	return rc < 0 ? rc : set_state(session, EWS_STATE_ACTIVE);
+	return rc == 0 && is_bare ? relink(session, step) : rc;
+}
+
+static int write_head(struct ews_strv *said, const struct ews_session *session, int admin,
+		      const struct ews_head_was *was, const char *mark)
+{
+	EWS_CLEANUP(gitstate) struct ews_gitstate git = EWS_GITSTATE_INIT;
+	const struct ews_gitstate_file *head;
+	struct ews_sharing sharing = EWS_SHARING_NONE;
+	int rc = ews_gitstate_read_files(&git, admin);
+
+	if (rc == 0)
+		rc = ews_head_settle(&git, said, session, was, mark);
+	if (rc <= 0)
+		return rc;
+	if (!session->method->owns_objects)
+		sharing = ews_odb_sharing(session->repo->odb);
+	head = ews_gitstate_file(&git, "HEAD");
+	return ews_file_replace_shared(admin, "HEAD", head->data.ptr, head->data.len, sharing, NULL);
+}
+
+/* Its branch may have gone on while it was away. Where nobody knows any more where HEAD was it stays as it is. */
+static int settle_head(struct ews_strv *said, struct ews_session *session, const struct ews_step *step)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot kept = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(fd) int admin = -1;
+	struct ews_head_was was = { &kept.head, false };
+	int rc = find_kept(&kept, session, step);
+
+	if (rc == 0)
+		rc = admin = ews_session_open_admin(session);
+	if (rc < 0)
+		return ews_error_if_passing(rc);
+	was.is_damaged = kept.is_head_damaged;
+	return write_head(said, session, admin, &was, step->id);
 }
 
 int ews_end_call_off(struct ews_session *session, struct ews_step *step)
@@ -456,7 +496,9 @@ int ews_end_call_off(struct ews_session *session, struct ews_step *step)
 	if (rc == 0)
 		rc = give_mark(session);
 	if (rc == 0)
-		rc = resume(session, step, true);
+		rc = link_again(session, step, true);
+	if (rc == 0)
+		rc = set_state(session, EWS_STATE_ACTIVE);
 	if (rc == 0)
 		rc = ews_step_remove(session->repo->dir_fd, step->id);
 	if (rc < 0)
@@ -476,19 +518,23 @@ bool ews_end_is_back(const struct ews_session *session, const struct ews_step *s
 	return is;
 }
 
-static int take_back(struct ews_strv *expired, struct ews_session *session, struct ews_step *step)
+static int take_back(struct ews_transition_result *put, struct ews_session *session, struct ews_step *step)
 {
 	bool is_project = session->method->is_project;
 	int rc = ews_step_refs_move(session->repo, step, true);
 
 	if (rc == 0 && !is_project)
-		rc = refill_trash(expired, session, step);
+		rc = refill_trash(&put->expired, session, step);
 	if (rc == 0)
 		rc = give_mark(session);
 	if (rc == 0 && !is_project)
 		rc = move_workspace(session, step->id, false);
 	if (rc == 0)
-		rc = resume(session, step, step->is_emptied && !is_project);
+		rc = link_again(session, step, step->is_emptied && !is_project);
+	if (rc == 0 && !is_project && !session->repo->is_plain)
+		rc = settle_head(&put->branches, session, step);
+	if (rc == 0)
+		rc = set_state(session, EWS_STATE_ACTIVE);
 	if (rc < 0)
 		return rc;
 	step->state = EWS_STEP_UNDONE;
@@ -496,9 +542,9 @@ static int take_back(struct ews_strv *expired, struct ews_session *session, stru
 	return rc < 0 ? rc : ews_journal_done(session->fd, step->id);
 }
 
-int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, struct ews_step *step)
+int ews_end_take_back(struct ews_transition_result *put, struct ews_session *session, struct ews_step *step)
 {
-	int rc = take_back(expired, session, step);
+	int rc = take_back(put, session, step);
 
 	return rc < 0 && ews_error_errno() == EXDEV ? turn_back(session, step, finish) : rc;
 }

@@ -11,6 +11,8 @@
 #include "store/step.h"
 #include "work/session.h"
 
+struct ews_transition_result;
+
 /* What can come before the effects: the state, and the names that the refs of `step`, which is planned, will have. */
 int ews_end_prepare(struct ews_session *session, const struct ews_step *step);
 /*
@@ -30,16 +32,16 @@ int ews_end_finish(struct ews_session *session, struct ews_step *step);
 int ews_end_carry_out(struct ews_session *session, struct ews_step *step);
 
 /*
- * The way back. When trash holds the directory no longer, the workspace is made anew from what the step's snapshot has of it;
- * `expired` (may be NULL) gets "<path>\t<why>" of what that is not.
+ * The way back. When trash holds the directory no longer, the workspace is made anew from what the step's snapshot has of it, and
+ * `put` names as `expired` what that is not; as `branches` why HEAD is on none.
  */
-int ews_end_take_back(struct ews_strv *expired, struct ews_session *session, struct ews_step *step);
+int ews_end_take_back(struct ews_transition_result *put, struct ews_session *session, struct ews_step *step);
 /*
  * Does the workspace stand in its place, of which nothing was moved to trash, for it was gone when the session ended? Then it is that
  * one that comes back.
  */
 bool ews_end_is_back(const struct ews_session *session, const struct ews_step *step);
-/* Is all that there that the way back needs? `expired` as above, and nothing done. Fails with EWS_ENOTFOUND, naming what is gone. */
+/* Is all that there that the way back needs? `expired` (may be NULL) as above, and nothing done. Fails with EWS_ENOTFOUND, naming what is gone. */
 int ews_end_find_kept(struct ews_strv *expired, struct ews_session *session, const struct ews_step *step);
 /*
  * It is not, and taking back had begun: the session has ended again. What is still in trash stays there; with nothing in it the step

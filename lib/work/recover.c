@@ -253,6 +253,7 @@ static int finish_transition(const struct ews_recovery *recovery, struct ews_ses
 /* What an end kept may have been deleted by hand, or let go beside an undo of older versions. */
 static int take_end_back(struct ews_strv *done, struct ews_session *session, struct ews_step *step)
 {
+	EWS_CLEANUP(transition_result) struct ews_transition_result put = EWS_TRANSITION_RESULT_INIT;
 	EWS_CLEANUP(free) char *why = NULL;
 	int rc = ews_end_find_kept(NULL, session, step);
 
@@ -264,12 +265,14 @@ static int take_end_back(struct ews_strv *done, struct ews_session *session, str
 		if (rc == 0)
 			rc = ews_holding_take_usual(session, 0);
 		if (rc == 0)
-			rc = ews_end_take_back(NULL, session, step);
+			rc = ews_end_take_back(&put, session, step);
 	}
 	if (rc < 0)
 		return rc;
 	ews_strv_addf(done, "session '%s': its end %s%s", session->state.id,
 		      why ? "can't be taken back: " : "was taken back", why ? why : "");
+	for (size_t i = 0; i < put.branches.n; i++)
+		ews_strv_addf(done, "session '%s': %s", session->state.id, put.branches.items[i]);
 	return 0;
 }
 

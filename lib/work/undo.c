@@ -359,7 +359,7 @@ static int turn_end(struct ews_undo_result *out, struct ews_session *session, st
 	if (rc == 0)
 		rc = ews_step_write(session->repo->dir_fd, step);
 	if (rc == 0)
-		rc = ews_end_take_back(&out->put.expired, session, step);
+		rc = ews_end_take_back(&out->put, session, step);
 	if (rc == 0 && ews_round_scratch_back(session) < 0)
 		ews_error_clear(); /* the end is taken back, and who asks where scratch is hears why there is none */
 	if (rc == 0 && !session->is_lost)
