@@ -798,4 +798,12 @@ test_expect_success 'P1, P2: undo of an end puts HEAD on no branch that has gone
 	git -C "$ws" checkout -q --orphan o && git -C "$ws" status --porcelain >st.then && git -C away ews end b && git -C away branch o main && git -C away ews undo b 2>err && test_grep "HEAD is on .refs/heads/o-op-.*, which has no commit" err && git -C "$ws" status --porcelain >st && test_cmp st.then st
 '
 
+test_expect_success 'P8: of several sessions one that can not end is named, and the answer tells of those that have ended' '
+	test_repo multi && for s in s1 s2 s3 s4 s5; do
+		start_ws multi $s && echo $s >"${ws:?}/$s" || return 1
+	done && git -C multi update-ref -d refs/ews/sessions/s2 && test_expect_code 1 git -C multi ews end s1 s2 s3 >out 2>err && grep -c "Session Ended" out >n && test "$(cat n)" = 2 && test_grep "warning: session .s2. has not ended: the base of session .s2. is gone" err && test_grep "^note: session .s2.: " err &&
+	test_expect_code 1 git -C multi ews end s2 s4 --json >json 2>err && jq -r ".sessions[].session_id, .not_ended[].session_id" json >got && printf "%s\n" s4 s2 | test_cmp - got && jq -e ".not_ended[0] | (.message | test(\"the base of session .s2. is gone\")) and (.hint != \"\")" json &&
+	git -C multi ews list >out && test_grep s2 out && test_grep s5 out && test_grep ! "s[134]" out && test_expect_code 1 git -C multi ews end s2 2>err && test_grep "^error: the base" err && git -C multi ews end s5 --json >json && jq -e ".not_ended == []" json
+'
+
 test_done

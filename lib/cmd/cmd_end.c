@@ -269,6 +269,36 @@ static int end_one(struct ews_cmd_ctx *ctx, struct settings *set, const char *na
 	return 0;
 }
 
+/* One of several that can't end: its error is at hand. It is named, and keeps the others from nothing. */
+static void pass_by(struct ews_cmd_ctx *ctx, cJSON *not_ended, const char *id)
+{
+	const char *hint = ews_error_hint_text();
+	cJSON *one = cJSON_CreateObject();
+
+	ews_cmd_warn(ctx, "session '%s' has not ended: %s", id, ews_error_message());
+	if (*hint)
+		ews_cmd_note(ctx, "session '%s': %s", id, hint);
+	(void)cJSON_AddStringToObject(one, "session_id", id);
+	ews_json_add_path(one, "message", ews_error_message());
+	ews_json_add_path(one, "hint", hint);
+	(void)cJSON_AddItemToArray(not_ended, one);
+	ews_error_clear();
+}
+
+/* Each of them. Returns 1 where one has not ended, or waits, else 0; fails where the only one does. */
+static int end_all(struct ews_cmd_ctx *ctx, struct settings *set, const struct ews_strv *ids, cJSON *not_ended)
+{
+	for (size_t i = 0; i < ids->n; i++) {
+		int rc = end_one(ctx, set, ids->items[i]);
+
+		if (rc < 0 && ids->n == 1)
+			return rc;
+		if (rc < 0)
+			pass_by(ctx, not_ended, ids->items[i]);
+	}
+	return set->is_blocked || cJSON_GetArraySize(not_ended) > 0;
+}
+
 static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 {
 	EWS_CLEANUP(cmd_args) struct ews_cmd_args args = EWS_CMD_ARGS_INIT;
@@ -290,7 +320,6 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = usage, .opts = opts, .max_words = SIZE_MAX };
-	size_t i;
 	int rc;
 
 	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
@@ -305,12 +334,12 @@ static int run(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	set.is_one_of_many = ids.n > 1;
 	if (rc == 0 && set.branch && ids.n > 1)
 		rc = ews_error(EWS_EUSAGE, "--branch is for one session");
-	for (i = 0; rc == 0 && i < ids.n; i++)
-		rc = end_one(ctx, &set, ids.items[i]);
+	if (rc == 0)
+		rc = end_all(ctx, &set, &ids, cJSON_AddArrayToObject(object, "not_ended"));
 	(void)cJSON_AddBoolToObject(object, "dry_run", set.dry_run);
-	if (rc == 0 && ctx->json)
+	if (rc >= 0 && ctx->json)
 		ews_cmd_json_show(ctx, object);
-	return rc < 0 ? rc : set.is_blocked;
+	return rc;
 }
 
 const struct ews_cmd ews_cmd_end = { "end", "keep what differs, take the workspace away", run };
