@@ -109,7 +109,9 @@ test_expect_success 'P4: undo and redo turn the index though the files are by th
 test_expect_success 'P1: --index refuses what the index has otherwise, --commit what else is staged, both conflicts' '
 	test_expect_code 1 git -C p ews apply --commit s 2>err && test_grep "staged" err && git -C p reset -q --hard && echo b >>p/b/same && files_of p >before && refs >refs.before &&
 	test_expect_code 1 git -C p ews apply --index s 2>err && test_grep "b/same.*index" err && test_expect_code 1 git -C p ews apply --commit --3way s &&
-	git -C p checkout -q b/same && echo x >p/new && test_expect_code 1 git -C p ews apply --index --3way s 2>err && test_grep "^hint: --index" err && rm p/new && files_of p >got && test_cmp p.was got && refs >got && test_cmp refs.before got
+	git -C p checkout -q b/same && echo x >p/new && for how in "--index --3way" --index; do
+		test_expect_code 1 git -C p ews apply $how s 2>err && test_grep "^hint: --index and --commit want no conflicts: --force takes it" err || return 1
+	done && rm p/new && files_of p >got && test_cmp p.was got && refs >got && test_cmp refs.before got
 '
 
 # What git was told not to look at may have changes that are nobody else's; and of what is left out of the work tree it would stage that it is gone.

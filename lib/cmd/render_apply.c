@@ -33,8 +33,8 @@ static int set_error(const struct ews_apply_result *result)
 		result->merge.is_blocked ? "no option writes there; '-- <path>' brings the other paths"
 		: result->is_of_unknown
 			? "a patch is merged by way of the files that it was made from, and it names none that are all here"
-		: result->is_for_index
-			? "--index and --commit want no conflicts; --3way without them leaves markers in texts"
+		: result->is_staging
+			? "--index and --commit want no conflicts: --force takes it as it is and keeps what was there, --3way without them leaves markers in texts"
 			: "--3way leaves markers in texts, --force takes it as it is and keeps what was there");
 	return EWS_ECONFLICT;
 }

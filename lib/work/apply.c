@@ -882,7 +882,6 @@ static int check_index(const struct plan *plan)
 		return ews_error(EWS_EUSAGE, "'%s' is no git repository: it has no index", plan->repo->project);
 	if (plan->out->merge.conflicts.n) {
 		plan->out->is_refused = true;
-		plan->out->is_for_index = true;
 		return 0;
 	}
 	if (plan->opts->commit)
@@ -931,7 +930,8 @@ int ews_apply(struct ews_apply_result *out, struct ews_repo *repo, const struct 
 		rc = read_project(&plan);
 	if (rc == 0)
 		rc = merge_all(&plan);
-	if (rc == 0 && (opts->index || opts->commit) && !out->is_refused)
+	out->is_staging = opts->index || opts->commit;
+	if (rc == 0 && out->is_staging && !out->is_refused)
 		rc = check_index(&plan);
 	if (rc < 0 || opts->check || out->is_refused || !out->merge.touched.n)
 		return rc;

@@ -55,7 +55,7 @@ struct ews_apply_result {
 	struct ews_merge_result merge; /* conflicts, drift, what was left out */
 	struct ews_transition_result put;
 	bool is_refused; /* for its conflicts: nothing was changed */
-	bool is_for_index; /* refused as they can't be staged */
+	bool is_staging; /* with --index or --commit, which want no conflicts */
 	bool is_of_unknown; /* refused as nobody knows what the patch was made from, by way of which it would be merged */
 	struct ews_strv stale; /* of which sessions the project has gone on since they started, and how: sentences */
 	char *commit; /* the id of the commit that was made; else NULL */
