@@ -106,6 +106,12 @@ test_expect_success 'a file that was renamed there and changed here goes along' 
 	test_path_is_missing p/src/numbers && test_grep "one more" p/src/counts && git -C p ews undo && git -C p checkout -q src/numbers
 '
 
+test_expect_success 'P4: what was changed there goes where the project has renamed the file to, or its directory; undo takes it back' '
+	test_repo gonelib && seq 40 >gonelib/src/other && : >gonelib/src/empty && git -C gonelib add . && git -C gonelib commit -qm more && start_ws gonelib mv && sed -i "s/^3\$/three/" "${ws:?}/src/other" && echo agent >>"${ws:?}/src/main.c" && chmod +x "${ws:?}/src/numbers" && mkdir gonelib/lib && git -C gonelib mv src/main.c src/other src/numbers src/empty lib/ && files_of gonelib >before &&
+	git -C gonelib ews apply mv 2>err && test_grep "^drift: lib/main.c: merged" err && test_grep "^drift: src/main.c: renamed in the project" err && cmp "${ws:?}/src/main.c" gonelib/lib/main.c && cmp "${ws:?}/src/other" gonelib/lib/other && test -x gonelib/lib/numbers && test_path_is_missing gonelib/src/main.c && test_path_is_missing gonelib/src/other && git -C gonelib ews undo && files_of gonelib >got && test_cmp before got &&
+	cp gonelib/lib/other gonelib/lib/twice && echo agent >"${ws:?}/src/empty" && files_of gonelib >before && test_expect_code 1 git -C gonelib ews apply mv 2>err && test_grep "conflict: src/other (deleted in the project, changed there)" err && test_grep "conflict: src/empty (deleted" err && test_grep ! "conflict: src/main.c" err && files_of gonelib >got && test_cmp before got
+'
+
 # stays <new name>: under --3way run.sh stays as the person has it, whatever the other side made of it under that name; a conflict refuses, --force takes it.
 stays() {
 	echo edit >>"${ws:?}/src/main.c" && files_of rc >before && test_expect_code 1 git -C rc ews apply ren 2>err && test_grep "conflict: $1 " err && files_of rc >got && test_cmp before got &&

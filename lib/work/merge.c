@@ -352,6 +352,40 @@ static void merge_dir(struct merge *merge, const struct ews_change *change, cons
 	}
 }
 
+/*
+ * The one file that is new in the project and is what `base`, which is not there any more, was: somebody gave it that name. NULL: there is
+ * none, or several. As with git nothing is told by files that hold nothing.
+ */
+static const struct ews_entry *find_renamed(const struct merge *merge, const struct ews_entry *base)
+{
+	const struct ews_entries *ours = merge->opts->ours;
+	const struct ews_entry *found = NULL;
+
+	for (size_t i = 0; base->size && i < ours->n; i++) {
+		const struct ews_entry *entry = &ours->items[i];
+
+		if (!is_file(entry) || merge->now[i] != entry || !ews_oid_equal(&entry->oid, &base->oid) ||
+		    ews_entries_find(merge->opts->theirs, entry->path) ||
+		    ews_changes_find(merge->opts->changes, entry->path))
+			continue;
+		if (found)
+			return NULL;
+		found = entry;
+	}
+	return found;
+}
+
+/* Likewise the other way round: what was done there to a file comes to where the project has that now. */
+static int follow_our_rename(struct merge *merge, const struct ews_change *change)
+{
+	const struct ews_entry *ours = find_renamed(merge, change->from);
+	int rc = ours ? merge_file(merge, ours->path, change->from, ours, change->to) : 0;
+
+	if (rc > 0)
+		say(&merge->result->drift, change->path, "renamed in the project");
+	return rc;
+}
+
 /* Both sides changed what is no directory. */
 static int merge_both(struct merge *merge, const struct ews_change *change, const struct ews_entry *ours)
 {
@@ -364,6 +398,8 @@ static int merge_both(struct merge *merge, const struct ews_change *change, cons
 	}
 	if (!theirs && is_file(ours) && is_file(base))
 		rc = follow_rename(merge, change, ours);
+	else if (!ours && is_file(base) && is_file(theirs))
+		rc = follow_our_rename(merge, change);
 	if (rc)
 		return rc < 0 ? rc : 0;
 	if (!theirs)
