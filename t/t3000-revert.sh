@@ -202,7 +202,7 @@ test_expect_success 'P4: what was under way comes back also where it could not b
 
 test_expect_success 'P1, P2: in place what was under way at the start stays so, whatever came later' '
 	test_repo begun && dir=begun/.git/rebase-merge && mkdir "${dir:?}" && echo precious >"${dir:?}/f" && git -C begun ews start --method in-place m && echo x >>begun/src/main.c && echo on >"${dir:?}/g" && mkdir begun/.git/sequencer && git -C begun ews snapshot create m && git -C begun ews revert m >out 2>err &&
-	test_grep ! rebase-merge err && test "$(cat "${dir:?}/f")" = precious && test_path_is_missing begun/.git/sequencer && git -C begun ews undo m && test -d begun/.git/sequencer && test -f "${dir:?}/f" && git -C begun ews end m && test -f "${dir:?}/f" && test_path_is_missing begun/.git/sequencer
+	test_grep "not looked at: rebase-merge (of git, has gone on since then, and stays so)$" err && test "$(cat "${dir:?}/f")" = precious && test_path_is_missing begun/.git/sequencer && git -C begun ews undo m && test -d begun/.git/sequencer && test -f "${dir:?}/f" && git -C begun ews end m && test -f "${dir:?}/f" && test_path_is_missing begun/.git/sequencer
 '
 
 test_expect_success 'P2: a rebase or cherry-pick that was begun since is no longer under way' '
@@ -245,6 +245,14 @@ test_expect_success 'P2: a sequencer that went on does not go on from a cherry-p
 	picks several && (cd several && test_must_fail git cherry-pick theirs~1 theirs) && cp several/.git/CHERRY_PICK_HEAD head && git -C several ews start --method in-place m && git -C several ews revert m >out 2>err && test_path_is_file several/.git/sequencer/todo &&
 	(cd several && echo t1 >src/log && git add src/log && echo both >src/log && git add src/log && test_must_fail git cherry-pick --continue) && cp several/.git/sequencer/todo todo && git -C several ews revert m >out 2>err && test_cmp head several/.git/CHERRY_PICK_HEAD && test_path_is_missing several/.git/sequencer && test_grep "moved to trash: sequencer" err && test_grep "sequencer (of git, under way then" err &&
 	git -C several ews undo m && test_cmp todo several/.git/sequencer/todo && git -C several ews end m
+'
+
+test_expect_success 'P8: in place a rebase that has gone on since is named, by revert, its dry run and end; one that has not is not' '
+	picks on && (cd on && git checkout -q theirs && test_must_fail git rebase main) && git -C on ews start --method in-place m && echo more >>on/run.sh && git -C on ews revert m >out 2>err && test_grep "^  Files restored: 1$" out && test_grep ! "gone on" err &&
+	(cd on && git checkout -q --ours src/log && git add src/log && test_must_fail env GIT_EDITOR=true git rebase --continue) && test "$(cat on/.git/rebase-merge/msgnum)" = 2 &&
+	git -C on ews revert --dry-run m >out 2>err && test_grep "not looked at: rebase-merge (of git, has gone on since then, and stays so)$" err && test_grep "^note: git would go on with that from where it is now" err && git -C on ews revert --json m >out && json out .not_covered >left && test_grep "has gone on since then" left &&
+	git -C on ews undo m 2>err && test_grep ! "gone on" err && git -C on ews end m >out 2>err && test_grep "^  Status: Verified$" out && test_grep "not looked at: rebase-merge (of git, has gone on since then, and stays so)$" err && grep "^note: git would go on" err >notes && test_line_count = 1 notes &&
+	git -C on rebase --abort && git -C on diff --exit-code theirs
 '
 
 # rebasing <id>: in its workspace a rebase of two commits stops at the first

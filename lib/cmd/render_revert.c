@@ -123,12 +123,26 @@ void ews_render_branches_talk(const struct ews_cmd_ctx *ctx, const struct ews_tr
 		ews_cmd_warn(ctx, "%s", put->branches.items[i]);
 }
 
+/* What git has under way may have several names, of which one is enough to say what that means. */
+static void talk_of_uncovered(const struct ews_cmd_ctx *ctx, const struct ews_transition_result *put)
+{
+	bool has_gone_on = false;
+
+	ews_render_reasons_talk(ctx, "not looked at", &put->not_covered);
+	for (size_t i = 0; i < put->not_covered.n && !has_gone_on; i++)
+		has_gone_on = !strcmp(ews_path_line_words(put->not_covered.items[i]), EWS_TRANSITION_GONE_ON);
+	if (has_gone_on)
+		ews_cmd_note(ctx,
+			     "git would go on with that from where it is now, without what it did since then; 'git "
+			     "status' shows it, and how to abort it");
+}
+
 void ews_render_put_talk(const struct ews_cmd_ctx *ctx, const struct ews_transition_result *put)
 {
 	size_t i;
 
 	ews_render_reasons_talk(ctx, "attribute not set", &put->lost_attrs);
-	ews_render_reasons_talk(ctx, "not looked at", &put->not_covered);
+	talk_of_uncovered(ctx, put);
 	for (i = 0; i < put->since.n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 
@@ -236,7 +250,7 @@ void ews_render_put_plan(struct ews_cmd_ctx *ctx, const struct ews_transition_re
 		ews_buf_adds(&ctx->out, "trash ");
 		ews_cmd_add_path_line(ctx, path.ptr);
 	}
-	ews_render_reasons_talk(ctx, "not looked at", &put->not_covered);
+	talk_of_uncovered(ctx, put);
 	ews_render_branches_talk(ctx, put);
 }
 

@@ -28,6 +28,9 @@
  */
 typedef void ews_kept_fn(void *payload, const struct ews_oid *target, const struct ews_oid *tree);
 
+/* Why a rebase or the like is not as it was: in place it is not ours to end, and no snapshot holds it. */
+#define EWS_TRANSITION_GONE_ON "of git, has gone on since then, and stays so"
+
 struct ews_transition_opts {
 	const struct ews_snapshot *target;
 	const struct ews_snapshot *left; /* the state that the step left: what it has is looked at even where it is ignored; or NULL */

@@ -224,6 +224,14 @@ static bool stays(const struct ews_transition_work *work, const struct ews_gitst
 	return work->session->method->is_project && (strcmp(was->name, "sequencer") != 0 || !moves_pick(work));
 }
 
+/* What stays and has gone on no longer fits what is put back beside it: git would go on from there, and leave out what lies between. */
+static void name_gone_on(struct ews_transition_result *out, const struct ews_gitstate_file *was,
+			 const struct ews_gitstate_file *is)
+{
+	if (!ews_gitstate_is_same_left(was, is) && !ews_gitstate_is_lock(was->name))
+		ews_strv_addf(&out->not_covered, "%s\t" EWS_TRANSITION_GONE_ON, was->name);
+}
+
 int ews_transition_plan_left(struct ews_transition_result *out, struct ews_transition_work *work)
 {
 	struct ews_gitstate *target = &work->target.git;
@@ -244,6 +252,7 @@ int ews_transition_plan_left(struct ews_transition_result *out, struct ews_trans
 			continue;
 		}
 		if (stays(work, was, is)) {
+			name_gone_on(out, was, is);
 			ews_gitstate_set_left(target, is->name, is->data.ptr, is->data.len);
 		} else if (!ews_strv_has(&away, was->name)) {
 			/* A lock is nobody's work, and never comes back. */

@@ -168,7 +168,7 @@ void ews_transition_pass_by_refreshed(struct ews_strv *names, const struct ews_t
 				      const struct ews_content *content);
 /*
  * Of what the target had of git's state and no snapshot holds: what is there as it was stays, and in place what went on since,
- * which is not ours to end; what was put away comes back; the rest is named.
+ * which is not ours to end, and is named; what was put away comes back; the rest is named.
  */
 int ews_transition_plan_left(struct ews_transition_result *out, struct ews_transition_work *work);
 /* Name, and measure in `admin_fd` (-1: don't), what of git's state is put away: the target had none of it, or another. Returns how much. */
