@@ -430,7 +430,7 @@ test_expect_success 'a path below what became a file: that goes, and of the dire
 		git -C p ews revert below -- src/deep/er/file docs >out && test_grep "Status: Verified" out && test_same_tree p/docs "${ws:?}/docs" && cmp p/src/deep/er/file "${ws:?}/src/deep/er/file" &&
 		(cd "$ws" && find src ! -type d) >found && echo src/deep/er/file >want && test_cmp want found && test_path_is_dir "${ws:?}/kept-src" && state_of "$ws" >after &&
 		git -C p ews undo below && state_of "$ws" >got && test_cmp before got && git -C p ews undo --redo below && state_of "$ws" >got && test_cmp after got &&
-		echo mine >"${ws:?}/src/deep/mine" && git -C "$ws" checkout -q .gitignore && { git -C p ews undo below >out 2>err || :; } && test "$(cat "${ws:?}/src/deep/mine")" = mine && rm "${ws:?}/src/deep/mine" && { git -C p ews undo below || :; } && rm -rf "${ws:?}/src" || {
+		echo mine >"${ws:?}/src/deep/mine" && git -C "$ws" checkout -q .gitignore && git -C p ews undo below >out 2>err && test_grep "changed since then, and kept in trash: src/deep/mine$" err && git -C p ews undo --redo below && test "$(cat "${ws:?}/src/deep/mine")" = mine && rm "${ws:?}/src/deep/mine" && git -C p ews undo below && rm -rf "${ws:?}/src" || {
 			echo "$kind" && return 1
 		}
 	done && test "$(ls -A beyond)" = file && reverts below

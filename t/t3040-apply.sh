@@ -57,8 +57,8 @@ test_expect_success 'P7: apply gives the agent'\''s tree, with types, modes, nam
 test_expect_success 'P4: undo brings back what was there, redo what came; what was touched alone' '
 	echo later >p/later && git -C p ews undo >out && rm p/later && files_of p >got && test_cmp p.was got &&
 	git -C p ews undo --redo && files_of p >got && test_cmp all.want got && echo edit >>p/src/main.c && echo in >p/sym/mine &&
-	test_expect_code 1 git -C p ews undo 2>err && test_grep "sym" err && test_grep edit p/src/main.c && test_path_is_file p/sym/mine && rm p/sym/mine && rmdir p/sym &&
-	git -C p checkout -q src/main.c && ln -s lines p/sym && files_of p >got && test_cmp p.was got
+	git -C p ews undo 2>err && test_grep "changed since then, and kept in trash: sym/mine$" err && test_grep edit p/src/main.c && git -C p ews undo --redo && test_grep in p/sym/mine && git -C p ews undo &&
+	git -C p checkout -q src/main.c && files_of p >got && test_cmp p.was got
 '
 
 test_expect_success 'P4: the paths that apply touches are kept first, in trash' '
@@ -409,9 +409,16 @@ test_expect_success 'P4: what was done again is what undo takes back next, whate
 	git -C later ews revert a && git -C later ews undo a && git -C later ews undo --redo >out && test_grep "revert of a" out && git -C later ews undo --redo && test_path_is_file later/b && git -C later ews undo a && git -C later ews undo --redo a && git -C later ews undo >out && test_grep "revert of a" out
 '
 
-test_expect_success 'P8: what could not be brought back is named, and counted among nothing' '
-	test_repo full && start_ws full f && echo other >"${ws:?}/run.sh" && echo other >"${ws:?}/docs/crlf.txt" && git -C full ews apply f && rm full/run.sh && mkdir full/run.sh && mkfifo full/run.sh/fifo &&
-	test_expect_code 1 git -C full ews undo >out 2>err && test_grep "Paths: 1 restored, 0 deleted" out && test_grep "not as it was: run.sh " err && test_path_is_dir full/run.sh && git -C full diff --exit-code docs
+test_expect_success STRACE 'P8: what could not be brought back is named, and counted among nothing' '
+	test_repo full && start_ws full f && echo other >"${ws:?}/run.sh" && echo other >"${ws:?}/docs/crlf.txt" && git -C full ews apply f &&
+	test_expect_code 1 test_strace trace -P run.sh -e trace=unlinkat -e inject=unlinkat:error=EIO git -C full ews undo >out 2>err && test_grep INJECTED trace && test_grep "Paths: 1 restored, 0 deleted" out && test_grep "not as it was: run.sh " err && test_grep other full/run.sh && git -C full diff --exit-code docs
+'
+
+test_expect_success 'P4: a directory that somebody made in the place of what an undo brings back makes way, whatever it holds, is kept and named, and is back with a redo' '
+	test_repo taken && printf "%s\n" "*.o" >taken/.gitignore && git -C taken add .gitignore && git -C taken commit -qm ignore && start_ws taken t && rm "${ws:?}/run.sh" && echo other >"${ws:?}/docs/crlf.txt" && git -C taken ews apply t && mkdir -p taken/run.sh/in && echo mine >taken/run.sh/in/y && mkfifo taken/run.sh/fifo && echo built >taken/run.sh/a.o && git init -q taken/run.sh/repository && files_of taken >mine &&
+	git -C taken ews undo --dry-run >out 2>err && test_grep "Paths: 2 restored" out && test_grep "changed since then, and would be kept in trash: run.sh/in/y$" err && files_of taken >got && test_cmp mine got &&
+	git -C taken ews undo >out 2>err && test_grep "Paths: 2 restored" out && test_grep "changed since then, and kept in trash: run.sh/in/y$" err && git -C taken diff --exit-code HEAD && git -C taken ews undo --redo && files_of taken >got && test_cmp mine got && test_grep built taken/run.sh/a.o && test_path_is_dir taken/run.sh/repository/.git && test -p taken/run.sh/fifo &&
+	git -C taken ews undo && git -C taken diff --exit-code HEAD && git -C taken ews undo --redo && rm -r taken/run.sh && git -C taken ews undo 2>err && test_grep ! "kept in trash" err && git -C taken diff --exit-code HEAD
 '
 
 test_expect_success 'P2: a read-only directory of the project that could not be closed again is, when apply is taken back, or by recover' '

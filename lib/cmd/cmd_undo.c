@@ -106,6 +106,7 @@ static void show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const
 	ews_render_reasons_talk(ctx, "not as it was", &result->put.errors);
 	ews_render_expired_talk(ctx, &result->put.expired);
 	if (set->dry_run) {
+		ews_render_since_talk(ctx, &result->put, "would be kept in trash");
 		ews_render_branches_talk(ctx, &result->put);
 		return;
 	}

@@ -123,6 +123,16 @@ void ews_render_branches_talk(const struct ews_cmd_ctx *ctx, const struct ews_tr
 		ews_cmd_warn(ctx, "%s", put->branches.items[i]);
 }
 
+void ews_render_since_talk(const struct ews_cmd_ctx *ctx, const struct ews_transition_result *put, const char *what)
+{
+	for (size_t i = 0; i < put->since.n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+		ews_path_quote(&path, put->since.items[i]);
+		ews_cmd_warn(ctx, "changed since then, and %s: %s", what, path.ptr);
+	}
+}
+
 /* What git has under way may have several names, of which one is enough to say what that means. */
 static void talk_of_uncovered(const struct ews_cmd_ctx *ctx, const struct ews_transition_result *put)
 {
@@ -143,12 +153,7 @@ void ews_render_put_talk(const struct ews_cmd_ctx *ctx, const struct ews_transit
 
 	ews_render_reasons_talk(ctx, "attribute not set", &put->lost_attrs);
 	talk_of_uncovered(ctx, put);
-	for (i = 0; i < put->since.n; i++) {
-		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
-
-		ews_path_quote(&path, put->since.items[i]);
-		ews_cmd_warn(ctx, "changed since then, and kept in trash: %s", path.ptr);
-	}
+	ews_render_since_talk(ctx, put, "kept in trash");
 	for (i = 0; i < put->stays.n; i++) {
 		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
 

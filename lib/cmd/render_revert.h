@@ -24,6 +24,8 @@ void ews_render_revert_text(struct ews_cmd_ctx *ctx, const struct ews_revert_res
 			    const char *top, const char *undo);
 /* Say on stderr what trash holds no longer, ignored files as a number unless more is asked for. */
 void ews_render_expired_talk(const struct ews_cmd_ctx *ctx, const struct ews_strv *expired);
+/* Say on stderr what somebody changed since the step, and `what` becomes of it. */
+void ews_render_since_talk(const struct ews_cmd_ctx *ctx, const struct ews_transition_result *put, const char *what);
 /* Say on stderr which branches moved that HEAD was not on, and which could not. */
 void ews_render_branches_talk(const struct ews_cmd_ctx *ctx, const struct ews_transition_result *put);
 /* Say on stderr what was moved to trash, could not be brought back, or was not looked at. */

@@ -226,20 +226,23 @@ static bool is_of_somebody(const struct ews_transition_work *work, const struct 
 {
 	const struct ews_entry *target = ews_entries_find(&work->target.scan.entries, change->path);
 
-	/* It stays: the step did not reach it, or the state that was left does not cover it; or somebody brought it back, and loses nothing. */
-	if (target && change->to ? ews_entry_equal(target, change->to) : !target && !change->to)
+	/* Of what somebody deleted nothing is there to be kept. */
+	if (!change->to)
 		return false;
-	if (!change->to || change->to->type != EWS_ENTRY_DIR)
+	/* It stays: the step did not reach it, or the state that was left does not cover it; or somebody brought it back, and loses nothing. */
+	if (target && ews_entry_equal(target, change->to))
+		return false;
+	if (change->to->type != EWS_ENTRY_DIR)
 		return true;
 	return !change->from && (!target || target->type != EWS_ENTRY_DIR);
 }
 
-/* What the try before this one did is no change of somebody's: it had taken away what was there, or was about to write it. */
+/* What the try before this one did is no change of somebody's: it was about to write it. */
 static bool is_of_earlier_try(const struct ews_transition_work *work, const struct ews_change *change)
 {
 	const struct ews_entry *now = change->to;
 
-	return work->opts->is_retry && (!now || (now->type == EWS_ENTRY_FILE && !now->size));
+	return work->opts->is_retry && now->type == EWS_ENTRY_FILE && !now->size;
 }
 
 /* It was there before the step, which did not look at it, as at what was ignored then; nothing becomes of it now either. */
@@ -436,7 +439,6 @@ static int perform(struct ews_transition_result *out, bool *has_changed, struct 
 		remember_what_is_put(work);
 	ews_transition_spare_shared_files(work);
 	out->differs = *has_changed = has_to_change(work);
-	name_since(out, work);
 	work->is_untouched = !*has_changed;
 	if (*has_changed)
 		rc = carry_out(out, &has_begun, work, root);
@@ -501,6 +503,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	ews_transition_find_changes(&work);
 	ews_transition_list_changes(out, &work);
 	ews_transition_name_expired(out, &work);
+	name_since(out, &work);
 	if (!opts->dry_run)
 		return perform(out, has_changed, &work, root);
 	name_plan(out, &work);

@@ -5,7 +5,8 @@
  *
  * They are names of files and directories, of which the latter mean all that they hold; or, where the step says that it is exact,
  * they mean nothing but themselves. The first becomes the second where a directory that a named path lies in is gone, or a file
- * stands in its place: it is made, and what is in the way has to go, but what else it held was not asked for.
+ * stands in its place: it is made, and what is in the way has to go, but what else it held was not asked for. Where a step turns, and
+ * somebody has made a directory meanwhile in the place of what comes back, all that it holds is in the way.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -101,12 +102,38 @@ static void add_inside(struct ews_strv *to, const void *items, size_t size, size
 	}
 }
 
+static void add_held_now(struct ews_strv *to, const struct ews_transition_work *work, const char *path)
+{
+	const struct ews_scan *now = &work->now.scan;
+
+	add_inside(to, now->entries.items, sizeof(*now->entries.items), now->entries.n, path);
+	add_inside(to, now->skips.items, sizeof(*now->skips.items), now->skips.n, path);
+}
+
+/* Does something that is no directory come back to `path`, where one stands by now? */
+static bool is_taken_by_dir(const struct ews_transition_work *work, const char *path)
+{
+	const struct ews_entry *now = ews_entries_find(&work->now.scan.entries, path);
+	const struct ews_entry *then = ews_entries_find(&work->target.scan.entries, path);
+
+	return now && then && ews_entry_is_dir(now) && !ews_entry_is_dir(then);
+}
+
+/* A step that begins has found what there is, and says itself what goes; one that is run again has said what it found. */
+static void add_taken(struct ews_transition_work *work)
+{
+	if (work->opts->is_retry || !work->step->is_exact || work->step->state == EWS_STEP_PLANNED)
+		return;
+	for (size_t i = 0; i < work->n_only; i++)
+		if (is_taken_by_dir(work, work->only[i]))
+			add_held_now(&work->exact, work, work->only[i]);
+}
+
 void ews_transition_limit(struct ews_transition_work *work, int root_fd)
 {
 	static const char *const nothing[] = { NULL };
 	const char *const *only = work->opts->only;
 	const struct ews_entries *then = &work->target.scan.entries;
-	const struct ews_scan *now = &work->now.scan;
 	struct ews_step *step = work->step;
 
 	if (step->is_git_alone) {
@@ -124,15 +151,15 @@ void ews_transition_limit(struct ews_transition_work *work, int root_fd)
 			add_blocked(&work->exact, work, only[i], root_fd);
 	for (size_t i = 0; i < work->returning.n && only; i++)
 		add_blocked(&work->exact, work, work->returning.items[i], root_fd);
+	add_taken(work);
 	if (!work->exact.n)
 		return;
 	for (size_t i = 0; i < work->n_only; i++) {
 		ews_strv_add(&work->exact, only[i]);
 		if (step->is_exact)
 			continue;
-		add_inside(&work->exact, now->entries.items, sizeof(*now->entries.items), now->entries.n, only[i]);
+		add_held_now(&work->exact, work, only[i]);
 		add_inside(&work->exact, then->items, sizeof(*then->items), then->n, only[i]);
-		add_inside(&work->exact, now->skips.items, sizeof(*now->skips.items), now->skips.n, only[i]);
 	}
 	/* Nothing of it is there now, and no state has it; when the step turns again it is to go again. */
 	for (size_t i = 0; i < work->returning.n && !step->is_exact; i++)
