@@ -273,7 +273,7 @@ test_expect_success 'P1: a state of the project, or of another session, is put i
 	git -C "$hw" status --porcelain >got && echo "?? more" | test_cmp - got && git -C "$hw" commit -q --allow-empty -m in && test "$(git -C det rev-parse HEAD)" = $head &&
 	git -C "$hw" ews undo >out && git -C "$hw" ews undo --redo >out && test_must_fail git -C "$hw" symbolic-ref -q HEAD && test "$(git -C "$hw" rev-parse HEAD^)" = $head &&
 	start_ws -n other det o && git -C "$other" checkout -q -b theirs && id=$(git -C det ews snapshot create o) && git -C "$hw" ews revert --to $id >out && test_grep "Status: Verified" out && test_must_fail git -C "$hw" symbolic-ref -q HEAD &&
-	git -C "$other" reset -q --hard HEAD~1 && git -C "$other" checkout -q --detach && git -C "$other" ews revert --to $id >out && test "$(git -C "$other" symbolic-ref HEAD)" = refs/heads/theirs &&
+	git -C "$other" checkout -q --detach && git -C "$other" reset -q --hard HEAD~1 && git -C "$other" ews revert --to $id >out && test "$(git -C "$other" symbolic-ref HEAD)" = refs/heads/theirs &&
 	git init -q born && echo a >born/a && git -C born add a && id=$(git -C born ews snapshot create) && start_ws -n uw born u && head=$(git -C "$uw" rev-parse HEAD) && git -C "$uw" commit -qm in &&
 	git -C "$uw" ews revert --to $id >out && test_grep "Status: Verified" out && test "$(git -C "$uw" rev-parse HEAD)" = $head && git -C born for-each-ref refs/heads >got && test_must_be_empty got
 '

@@ -579,4 +579,16 @@ test_expect_success 'P7, P8: of what a rule ignores by then a later snapshot say
 	mkdir later/gen && for n in a k m; do echo $n >later/gen/$n || return 1; done && git -C later add . && git -C later commit -qm gen && git -C later ews apply "$one..$two" 2>err && test_grep "left out: gen (ignored)" err && test_path_is_missing later/gen/a && echo m | test_cmp - later/gen/m
 '
 
+test_expect_success 'P7, P8: of snapshots that somebody rewrote together with history what they were made of is compared, and they are named; when that is gone too it is made again' '
+	test_repo rewritten && echo secret >rewritten/secret && git -C rewritten add secret && git -C rewritten commit -qm secret && start_ws rewritten w && echo more >>"${ws:?}/run.sh" && one=$(git -C rewritten ews snapshot create w) && echo new >"${ws:?}/new" &&
+	git -C rewritten ews diff w >want 2>err && test_must_be_empty err && git -C rewritten ews diff "$one" w >want.one && git -C rewritten ews diff w "$one" >want.two && cp -R rewritten/.git kept.git &&
+	drop="git rm -q --cached --ignore-unmatch secret" && (cd rewritten && FILTER_BRANCH_SQUELCH_WARNING=1 git filter-branch -f --index-filter "$drop" -- --all) >out 2>&1 && test_grep "refs/ews/sessions/w. was rewritten" out && test_grep "refs/ews/snapshots/$one. was rewritten" out &&
+	as_before() {
+		git -C rewritten ews diff w >out 2>err && test_cmp want out && test_grep "^note: refs/ews/sessions/w was rewritten by somebody; .git ews doctor --fix. puts it back" err &&
+		git -C rewritten ews diff w "$one" >out 2>err && test_cmp want.two out && test_grep "^note: refs/ews/snapshots/$one was rewritten" err && git -C rewritten ews diff "$one" w >out && test_cmp want.one out
+	} && as_before && git -C rewritten ews status w >out && test_grep "^ *Changes: *2 files" out && test_grep "Project: *refs/ews/sessions/w was rewritten" out && test_expect_code 1 git -C rewritten ews snapshot verify w >out && test_grep "refs/ews/sessions/w was rewritten by somebody; .git ews doctor --fix." out &&
+	git -C rewritten for-each-ref --format="delete %(refname)" refs/original | git -C rewritten update-ref --stdin && git -C rewritten reflog expire --expire=now --all && git -C rewritten gc -q --prune=now && as_before &&
+	rm "${ws:?}/secret" && git -C rewritten ews diff --name-status w >out 2>err && test_grep "^D.secret$" out
+'
+
 test_done

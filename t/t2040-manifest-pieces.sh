@@ -21,7 +21,7 @@ remake() (
 	cd p && commit=$(git rev-parse "refs/ews/snapshots/$1") && manifest=$(git rev-parse "$commit^2") &&
 		tree=$({ git ls-tree "$manifest" | grep -v "	manifest\$" && printf "%s\n" "$2"; } | git mktree --missing) &&
 		old=$(git cat-file commit "$manifest" | sed "s,^tree .*,tree $tree," | git hash-object -t commit -w --stdin) &&
-		new=$(git cat-file commit "$commit" | sed "s,^parent $manifest\$,parent $old," | git hash-object -t commit -w --stdin) && git update-ref "refs/ews/snapshots/$1" "$new"
+		new=$(git cat-file commit "$commit" | sed "/^Ews-Tree: /d; /^Ews-Manifest: /d; s,^parent $manifest\$,parent $old," | git hash-object -t commit -w --stdin) && git update-ref "refs/ews/snapshots/$1" "$new"
 )
 
 test_expect_success 'setup: a project of three thousand files, and a session' '

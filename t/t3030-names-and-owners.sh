@@ -142,7 +142,7 @@ test_expect_success 'manifests of the first version are read, and say nothing of
 			blob=$(git hash-object -w ../old-manifest) && mode=$(echo 0755 | git hash-object -w --stdin) &&
 			tree=$(git ls-tree "$manifest" | sed -E "s/ [0-9a-f]+	manifest\$/ $blob	manifest/; s/ [0-9a-f]+	root-mode\$/ $mode	root-mode/" | git mktree) &&
 			old=$(git cat-file commit "$manifest" | sed "s,^tree .*,tree $tree," | git hash-object -t commit -w --stdin) &&
-			new=$(git cat-file commit "$commit" | sed "s,^parent $manifest\$,parent $old," | git hash-object -t commit -w --stdin) && git update-ref "refs/ews/snapshots/$snap" "$new"
+			new=$(git cat-file commit "$commit" | sed "/^Ews-Tree: /d; /^Ews-Manifest: /d; s,^parent $manifest\$,parent $old," | git hash-object -t commit -w --stdin) && git update-ref "refs/ews/snapshots/$snap" "$new"
 	) && test_grep "^ews-manifest 1" old-manifest && test_grep ! "^owner" old-manifest &&
 	rm "${ws:?}/b" && cp -p "${ws:?}/a" "${ws:?}/b" && ln -f "${ws:?}/x" "${ws:?}/y" && echo edit >>"${ws:?}/src/main.c" && names_of "$ws" >names.now &&
 	{ ! test_have_prereq XATTR || setfattr -n user.top -v now "${ws:?}"; } && reverts old --to $snap && { ! test_have_prereq XATTR || getfattr -n user.top "${ws:?}"; } && cmp p/src/main.c "${ws:?}/src/main.c" && names_of "$ws" >got && test_cmp names.now got && git -C p ews snapshot verify $snap &&

@@ -281,6 +281,13 @@ test_expect_success 'P8: a workspace whose session has no record is named, whate
 	mv "${at:?}/sessions/w" aside && test_expect_code 1 git -C stray ews doctor >out && found warning registrations "/w. is of no session; its workspace is there" && test_grep ! "/qe/w. is a workspace" out && mv aside "${at:?}/sessions/w" && git -C stray ews end s w
 '
 
+test_expect_success 'P4, P8: snapshots that somebody rewrote together with history are named, and made again as they were' '
+	p=rewritten && test_repo rewritten && echo secret >rewritten/secret && git -C rewritten add secret && git -C rewritten commit -qm secret && start_ws rewritten w && echo more >>"${ws:?}/run.sh" && git -C "$ws" add run.sh && one=$(git -C rewritten ews snapshot create w) && own=$(git -C rewritten ews snapshot create) &&
+	git -C rewritten for-each-ref refs/ews >want && drop="git rm -q --cached --ignore-unmatch secret" && (cd rewritten && FILTER_BRANCH_SQUELCH_WARNING=1 git filter-branch -f --index-filter "$drop" -- --all) >out 2>&1 && test_expect_code 1 doctor &&
+	for ref in sessions/w snapshots/$one snapshots/$own; do found problem refs "$ref.: its commit was rewritten by somebody" || return 1; done && doctor --fix && found fixed refs "sessions/w.: its commit was rewritten" &&
+	git -C rewritten for-each-ref refs/ews >out && test_cmp want out && doctor && found ok refs "3 below" && git -C rewritten ews snapshot verify w "$one" "$own" && git -C rewritten ews revert w >out && test_grep "Status: Verified" out && git -C rewritten ews end w
+'
+
 test_expect_success 'settings: each that is wrong is named with its place' '
 	p=settings && test_repo settings && printf "strange: 1\n" >settings/superqode.yaml && doctor && found ok settings "makes sense" && git -C settings config ews.maxFile "??" && git -C settings config ews.autoClean perhaps && test_expect_code 1 doctor &&
 	found problem settings "[.]git/config:[0-9]*: ews[.]maxFile: .* is not a size" && found problem settings "ews[.]autoClean: " && test_grep ! "strange" out

@@ -30,6 +30,7 @@
 #include "work/session_name.h"
 #include "work/session_place.h"
 #include "work/session_project.h"
+#include "work/snapshot_rewritten.h"
 #include "work/stale.h"
 
 static const char *const usage[] = {
@@ -307,11 +308,16 @@ static int show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const 
 		     const struct ews_strv *paths, const struct ews_strv *stale)
 {
 	EWS_CLEANUP(strv) struct ews_strv options = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv rewritten = EWS_STRV_INIT;
 	size_t i;
 	int rc;
 
 	for (i = 0; i < stale->n; i++)
 		ews_cmd_note(ctx, "stale: %s", stale->items[i]);
+	ews_rewritten_tell(&rewritten, &diff->from.snapshot);
+	ews_rewritten_tell(&rewritten, &diff->to.snapshot);
+	for (i = 0; i < rewritten.n; i++)
+		ews_cmd_note(ctx, "%s", rewritten.items[i]);
 	ews_pager_start(ctx);
 	ews_render_reasons_talk(ctx, "not in the patch", &diff->not_in_patch);
 	if (set->diff.changes != EWS_CHANGES_DIFF)

@@ -30,6 +30,7 @@
 #include "work/session_open.h"
 #include "work/session_place.h"
 #include "work/session_project.h"
+#include "work/snapshot_rewritten.h"
 #include "work/tripwire.h"
 
 /*
@@ -125,6 +126,7 @@ static int look_at_project(struct ews_session_view *view, struct ews_repo *repo,
 
 	if (access(repo->project, F_OK) < 0 && errno == ENOENT)
 		return ews_error(EWS_ENOTFOUND, "its project is gone: '%s'", repo->project);
+	ews_rewritten_tell(&view->drift, &view->diff.from.snapshot);
 	rc = ews_tripwire_read(&before, view->session.fd);
 	if (rc == 0)
 		rc = ews_tripwire_compare(&view->drift, &before, &now->tripwire);

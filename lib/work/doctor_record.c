@@ -32,6 +32,7 @@
 #include "work/session_place.h"
 #include "work/session_project.h"
 #include "work/snapshot.h"
+#include "work/snapshot_rewritten.h"
 #include "work/steps.h"
 
 #define REFS "refs"
@@ -95,7 +96,7 @@ static int need_object(struct ews_odb *odb, const struct ews_oid *oid, const cha
 }
 
 /* Has the commit all that makes it a snapshot? Its files themselves are what `snapshot verify` reads. EWS_ENOTFOUND: objects are missing. */
-static int check_snapshot(struct ews_repo *repo, const struct ews_ref *ref)
+static int check_snapshot(bool *is_rewritten, struct ews_repo *repo, const struct ews_ref *ref)
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot snapshot = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(free) char *spec = NULL;
@@ -105,6 +106,7 @@ static int check_snapshot(struct ews_repo *repo, const struct ews_ref *ref)
 
 	if (rc < 0)
 		return rc;
+	*is_rewritten = snapshot.is_rewritten;
 	if (!*snapshot.hash || ews_oid_is_none(&snapshot.manifest))
 		return ews_error(EWS_EDAMAGED, "its commit is no snapshot");
 	rc = need_object(repo->odb, &snapshot.tree, "its tree");
@@ -248,15 +250,21 @@ static bool has_no_round(const struct ews_patient *patient, const char *ref)
 	return is_unknown;
 }
 
+static int put_back(const struct ews_patient *patient, const char *ref)
+{
+	return ews_rewritten_put_back(patient->repo, ref);
+}
+
 static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patient, const struct ews_ref *ref)
 {
 	EWS_CLEANUP(free) char *session = session_of(patient->repo, ref->name);
 	EWS_CLEANUP(free) char *shown = ews_shell_shown(ref->name);
 	struct ews_check *check;
+	bool is_rewritten = false;
 	int rc = need_object(patient->repo->odb, &ref->oid, "its object");
 
 	if (rc == 0 && is_snapshots(ref->name))
-		rc = check_snapshot(patient->repo, ref);
+		rc = check_snapshot(&is_rewritten, patient->repo, ref);
 	if (rc < 0) {
 		EWS_CLEANUP(free) char *why = ews_strdup(ews_error_message());
 
@@ -266,6 +274,12 @@ static void look_at_ref(struct ews_checkup *out, const struct ews_patient *patie
 		if (rc != EWS_EIO)
 			advise_damaged(check, patient, ref->name, rc == EWS_ENOTFOUND);
 		return;
+	}
+	if (is_rewritten && is_still(patient, ref)) {
+		check = ews_checkup_find(out, REFS, EWS_CHECK_PROBLEM,
+					 "'%s': its commit was rewritten by somebody, as git filter-branch does",
+					 ref->name);
+		ews_check_mend(check, put_back, ref->name, "make the commit that it was, of what is named there");
 	}
 	if (is_rounds(ref->name) && has_no_round(patient, ref->name) && is_still(patient, ref)) {
 		check = ews_checkup_find(out, REFS, EWS_CHECK_WARNING, "'%s': there is no record of such a round",
@@ -415,10 +429,10 @@ static void look_at_base(struct ews_checkup *out, const struct ews_session *sess
 	struct ews_ref ref = { .name = name };
 	struct ews_check *check;
 	int rc = ews_odb_ref_read(&ref.oid, session->repo->odb, name);
-	bool has_ref = rc == 0;
+	bool has_ref = rc == 0, is_rewritten; /* of a rewritten one the refs tell */
 
 	if (rc == 0)
-		rc = check_snapshot(session->repo, &ref);
+		rc = check_snapshot(&is_rewritten, session->repo, &ref);
 	if (rc == 0)
 		return;
 	why = ews_strdup(ews_error_message());

@@ -45,6 +45,7 @@ struct ews_snapshot {
 	struct ews_oid head; /* HEAD's commit; none when unborn or damaged */
 	char *branch; /* in the project: the ref that HEAD leads to, by symbolic ones; "" or NULL when to none, or in older ones */
 	bool is_head_damaged;
+	bool is_rewritten; /* its commit was, by somebody; tree and manifest are those that it was made of (work/snapshot_rewritten) */
 	int64_t created_s;
 	uint32_t created_ns; /* tells those of one second apart */
 	uint64_t files, bytes;

@@ -17,6 +17,7 @@
 #include "work/roster.h"
 #include "work/session_lock.h"
 #include "work/session_name.h"
+#include "work/snapshot_rewritten.h"
 
 #define REF_ROOT "refs/ews/"
 
@@ -155,7 +156,7 @@ static int describe(struct ews_snapshot *out, struct ews_repo *repo, const struc
 	if (*head && strcmp(head, EWS_HEAD_UNBORN_WORD) != 0 && !out->is_head_damaged &&
 	    ews_oid_parse(&out->head, head) < 0)
 		return ews_error_wrap("snapshot '%s'", out->id);
-	return 0;
+	return ews_rewritten_settle(out, repo, &commit);
 }
 
 static bool is_git_name(const char *name)

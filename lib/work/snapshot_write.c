@@ -27,6 +27,7 @@
 #include "work/kept.h"
 #include "work/snapshot_earlier.h"
 #include "work/snapshot_pins.h"
+#include "work/snapshot_rewritten.h"
 
 #define PINS_BESIDE_MAX (4 * EWS_ENTRIES_MANY) /* of more files what git's index names is held before all else */
 
@@ -401,6 +402,8 @@ static char *format_message(const struct ews_snapshot *snap)
 		ews_buf_addf(&text, "Ews-Traced: %" PRIu64 "\n", snap->traced);
 	if (snap->branch)
 		ews_buf_addf(&text, "Ews-Branch: %s\n", snap->branch);
+	ews_buf_addf(&text, EWS_TRAILER_TREE ": %s\n", ews_oid_hex(hex, &snap->tree));
+	ews_buf_addf(&text, EWS_TRAILER_MANIFEST ": %s\n", ews_oid_hex(hex, &snap->manifest));
 	return ews_buf_steal(&text);
 }
 

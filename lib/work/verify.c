@@ -19,6 +19,7 @@
 #include "store/loose_read.h"
 #include "store/pack.h"
 #include "store/tree.h"
+#include "work/snapshot_rewritten.h"
 
 #define SHALLOW_MAX (64 * EWS_MIB)
 #define ABBREV 12
@@ -297,6 +298,7 @@ int ews_verify_snapshot(struct ews_strv *problems, struct ews_verify *verify, co
 	rc = finish(&round);
 	if (rc == 0 && !found.n)
 		rc = compare(&found, verify->repo, snapshot);
+	ews_rewritten_tell(&found, snapshot);
 	ews_strv_add_array(problems, found.items);
 	return rc < 0 ? rc : (int)found.n;
 }
