@@ -7,21 +7,11 @@
 #include "work/transition.h"
 #include "work/transition_work.h"
 
-const struct ews_oid *ews_transition_wanted_head(const struct ews_transition_work *work)
+static struct ews_head_was how_it_was(const struct ews_transition_work *work)
 {
 	const struct ews_snapshot *target = work->opts->target;
 
-	/* It was on a branch yet to be born, or damaged, elsewhere: here HEAD stands where it did at the start. */
-	if (work->opts->base && ews_oid_is_none(&target->head) && ews_transition_is_from_elsewhere(work))
-		return &work->opts->base->head;
-	return &target->head;
-}
-
-static struct ews_head_was how_it_was(const struct ews_transition_work *work)
-{
-	const struct ews_oid *commit = ews_transition_wanted_head(work);
-
-	return (struct ews_head_was){ commit, ews_oid_is_none(commit) && work->opts->target->is_head_damaged };
+	return (struct ews_head_was){ &target->head, target->is_head_damaged };
 }
 
 int ews_transition_head_differs(const struct ews_transition_work *work)

@@ -496,12 +496,15 @@ static void add_closed(struct ews_strv *out, const struct ews_entries *list)
  */
 static int settle_place(struct ews_transition_work *work)
 {
-	const struct ews_oid *head = ews_transition_wanted_head(work);
+	const struct ews_oid *head = &work->opts->target->head;
 
 	if (!ews_transition_moves_git(work) || !ews_transition_is_from_elsewhere(work))
 		return 0;
 	if (ews_twin_mark_left_out(&work->target, work->repo) < 0)
 		ews_error_clear(); /* what is no index comes back as it was */
+	/* It was on a branch yet to be born, or damaged, elsewhere: here HEAD stands where it did at the start. */
+	if (ews_oid_is_none(head) && work->opts->base)
+		head = &work->opts->base->head;
 	return ews_oid_is_none(head) ? 0 : ews_gitstate_detach(&work->target.git, head);
 }
 

@@ -137,12 +137,10 @@ int ews_transition_keep_lost(struct ews_transition_work *work, int root_fd);
 
 /* transition_head.c: HEAD, where it isn't the project's. */
 
-/* The commit that it is to stand at; none: at none. */
-const struct ews_oid *ews_transition_wanted_head(const struct ews_transition_work *work);
 /* Does the HEAD of the target lead elsewhere by now? The enum ews_head that says how it stands, or 0; fails where that can't be read. */
 int ews_transition_head_differs(const struct ews_transition_work *work);
 /*
- * Let the HEAD of the target stand at that commit though its branch has gone on, is gone, or is another work tree's by now, and name it.
+ * Let the HEAD of the target stand at its commit though its branch has gone on, is gone, or is another work tree's by now, and name it.
  * Once it is known what is there.
  */
 int ews_transition_settle_head(struct ews_transition_result *out, struct ews_transition_work *work);
