@@ -22,6 +22,7 @@
 #include "cmd/render_recover.h"
 #include "store/config_user.h"
 #include "store/git_place.h"
+#include "store/home.h"
 #include "store/pathspec.h"
 #include "work/anew.h"
 #include "work/moved.h"
@@ -152,7 +153,7 @@ static int leave_ignored(struct ews_cmd_ctx *ctx, const char *home)
 	    !strcmp(ctx->cwd, repo->project))
 		return 0;
 	path = ctx->cwd + strlen(repo->project) + 1;
-	if (ews_path_is_inside(path, ".git") || ews_path_is_inside(path, ".superqode"))
+	if (ews_path_is_inside(path, ".git") || ews_path_is_inside(path, EWS_OWN_DIR))
 		return 0;
 	rc = ews_rules_is_ignored(repo, path);
 	if (rc <= 0)

@@ -73,7 +73,7 @@ static int refuse(const char *path, const char *why)
 
 bool ews_archive_is_own(const char *path)
 {
-	static const char *const own[] = { ".superqode", EWS_TRASH_ELSEWHERE };
+	static const char *const own[] = { EWS_OWN_DIR, EWS_TRASH_ELSEWHERE };
 
 	if (ews_path_is_inside(path, EWS_ARCHIVE_OWN))
 		return true;

@@ -241,7 +241,7 @@ static const char *why_no_place(const struct ews_config *config, const char *tex
 {
 	EWS_CLEANUP(free) char *dir = find_dir(config, text);
 	EWS_CLEANUP(free) char *project = ews_dir_resolve(config->project);
-	EWS_CLEANUP(free) char *own = ews_path_join(project, ".superqode");
+	EWS_CLEANUP(free) char *own = ews_path_join(project, EWS_OWN_DIR);
 	EWS_CLEANUP(free) char *home = ews_dir_resolve(config->home);
 
 	if (!strcmp(text, "home"))

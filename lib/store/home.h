@@ -31,6 +31,10 @@
 #define EWS_WORKING_UNDO "undo"
 #define EWS_WORKING_WORKSPACES "qe"
 
+/* What a project has of ours, hidden from its git, and the trash of sessions in place in it. */
+#define EWS_OWN_DIR ".superqode"
+#define EWS_OWN_TRASH EWS_OWN_DIR "/trash"
+
 /* Trash that is not at home: beside a workspace that lives elsewhere, and in a directory that things are put into. */
 #define EWS_TRASH_ELSEWHERE ".ews-trash"
 

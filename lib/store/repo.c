@@ -572,13 +572,13 @@ int ews_repo_make_own_dir(const struct ews_repo *repo)
 {
 	EWS_CLEANUP(fd) int project = ews_dir_open(repo->project);
 	EWS_CLEANUP(fd) int fd = -1;
-	int rc = project < 0 ? project : ews_dir_make_as_owner(project, ".superqode", 0777);
+	int rc = project < 0 ? project : ews_dir_make_as_owner(project, EWS_OWN_DIR, 0777);
 
 	if (rc < 0)
-		return ews_error_wrap("'%s/.superqode'", repo->project);
+		return ews_error_wrap("'%s/" EWS_OWN_DIR "'", repo->project);
 	/* A link is a repository's way to lead us elsewhere: it is not followed. */
-	fd = ews_dir_open_beneath(project, ".superqode");
-	return fd < 0 ? ews_error_wrap("'%s/.superqode'", repo->project) : ews_repo_hide_own_dir(fd);
+	fd = ews_dir_open_beneath(project, EWS_OWN_DIR);
+	return fd < 0 ? ews_error_wrap("'%s/" EWS_OWN_DIR "'", repo->project) : ews_repo_hide_own_dir(fd);
 }
 
 int ews_repo_subdir(struct ews_repo *repo, const char *rel)

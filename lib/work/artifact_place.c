@@ -83,7 +83,7 @@ static int check_unreserved(const struct ews_repo *repo, const char *place)
 
 int ews_artifact_open_place(char **path, struct ews_repo *repo, bool make)
 {
-	EWS_CLEANUP(free) char *own = ews_path_join(repo->project, ".superqode");
+	EWS_CLEANUP(free) char *own = ews_path_join(repo->project, EWS_OWN_DIR);
 	EWS_CLEANUP(free) char *place = NULL;
 	int fd, rc = find_place(&place, repo);
 	bool is_own;

@@ -92,7 +92,7 @@ static int take_id(struct ews_session *session, struct ews_repo *repo, const cha
 /* A workspace inside the project is part of it, but for the one place there that is ours, which nothing looks at. */
 static int check_outside(const struct ews_repo *repo, const char *path)
 {
-	EWS_CLEANUP(free) char *own = ews_path_join(repo->project, ".superqode");
+	EWS_CLEANUP(free) char *own = ews_path_join(repo->project, EWS_OWN_DIR);
 
 	if (repo->is_bare || !ews_path_is_inside(path, repo->project) || ews_path_is_inside(path, own))
 		return 0;
@@ -120,7 +120,7 @@ static int check_unreserved(const struct ews_repo *repo, const char *parent, con
 static int choose_parent(char **out, struct ews_repo *repo, const char *in, const char *id)
 {
 	EWS_CLEANUP(free) char *cwd = getcwd(NULL, 0);
-	EWS_CLEANUP(free) char *own = ews_path_join(repo->project, ".superqode");
+	EWS_CLEANUP(free) char *own = ews_path_join(repo->project, EWS_OWN_DIR);
 	EWS_CLEANUP(free) char *path = NULL;
 	EWS_CLEANUP(free) char *real = NULL;
 	EWS_CLEANUP(fd) int home_fd = -1;

@@ -19,9 +19,9 @@
 #include "base/path.h"
 #include "base/shell_word.h"
 #include "base/str.h"
+#include "store/home.h"
 
 #define OWNERS "owners"
-#define OWN_DIR ".superqode"
 #define GROUP_WRITE 020
 #define OTHERS_LOOK 005
 
@@ -32,15 +32,15 @@ static const struct {
 } places[] = {
 	{ "ews", false },
 	{ "refs/ews", true },
-	{ OWN_DIR, false },
-	{ OWN_DIR "/trash", false },
-	{ OWN_DIR "/qe-artifacts", true },
+	{ EWS_OWN_DIR, false },
+	{ EWS_OWN_TRASH, false },
+	{ EWS_OWN_DIR "/qe-artifacts", true },
 };
 
 /* The directory of the project, or git's, that `rel` is in. */
 static const char *top_of(const struct ews_patient *patient, const char *rel)
 {
-	return ews_str_begins(rel, OWN_DIR) ? patient->repo->project : patient->repo->common_dir;
+	return ews_str_begins(rel, EWS_OWN_DIR) ? patient->repo->project : patient->repo->common_dir;
 }
 
 /* One that is found: `fd` and what was seen of it and of its top. */

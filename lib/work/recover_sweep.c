@@ -267,7 +267,7 @@ static void sweep_sessions(struct ews_repo *repo)
 static void sweep_kept(struct ews_repo *repo)
 {
 	EWS_CLEANUP(fd) int project = repo->is_bare ? -1 : ews_dir_open(repo->project);
-	EWS_CLEANUP(fd) int own = project < 0 ? -1 : ews_dir_open_beneath(project, ".superqode");
+	EWS_CLEANUP(fd) int own = project < 0 ? -1 : ews_dir_open_beneath(project, EWS_OWN_DIR);
 	EWS_CLEANUP(free) char *path = NULL;
 	EWS_CLEANUP(fd) int place = ews_artifact_open_place(&path, repo, false);
 

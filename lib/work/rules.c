@@ -189,7 +189,7 @@ void ews_rules_own_of(struct ews_strv *out, const char *home, const char *root)
 {
 	EWS_CLEANUP(free) char *real = realpath(home, NULL);
 
-	ews_strv_add(out, ".superqode");
+	ews_strv_add(out, EWS_OWN_DIR);
 	ews_strv_add(out, EWS_TRASH_ELSEWHERE);
 	ews_strv_add(out, EWS_SCRATCH);
 	if (real && strcmp(real, root) && ews_path_is_inside(real, root))

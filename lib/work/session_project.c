@@ -17,6 +17,7 @@
 #include "base/path.h"
 #include "base/shell_word.h"
 #include "store/gitfile.h"
+#include "store/home.h"
 #include "store/linked.h"
 
 /* Is it on record that it works where git keeps the repository itself? Older versions wrote that of some that were moved. */
@@ -250,7 +251,7 @@ bool ews_session_place_is_vacant(const char *place)
 
 	if (n < 0)
 		ews_error_clear(); /* what can't be looked at may be there */
-	return n == 0 || (n == 1 && !strcmp(names.items[0].name, ".superqode"));
+	return n == 0 || (n == 1 && !strcmp(names.items[0].name, EWS_OWN_DIR));
 }
 
 void ews_session_follow_store(struct ews_state *state, const struct ews_repo *repo)

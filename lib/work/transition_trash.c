@@ -37,7 +37,7 @@ static bool is_beside_own_dir(const struct ews_repo *repo, const char *step_id)
 {
 	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
 	EWS_CLEANUP(free) char *beside = ews_strfmt("%s/" EWS_TRASH_ELSEWHERE "/%s", repo->project, step_id);
-	EWS_CLEANUP(free) char *usual = ews_strfmt("%s/.superqode/trash", repo->project);
+	EWS_CLEANUP(free) char *usual = ews_path_join(repo->project, EWS_OWN_TRASH);
 	EWS_CLEANUP(free) char *own = ews_path_dir(usual);
 	EWS_CLEANUP(fd) int top = open(repo->project, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	EWS_CLEANUP(fd) int fd = open(usual, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -60,8 +60,7 @@ char *ews_transition_trash_path(const struct ews_repo *repo, const struct ews_se
 
 	if (!session || session->method->is_project)
 		return ews_strfmt("%s/%s/%s", repo->project,
-				  is_beside_own_dir(repo, step_id) ? EWS_TRASH_ELSEWHERE : ".superqode/trash",
-				  step_id);
+				  is_beside_own_dir(repo, step_id) ? EWS_TRASH_ELSEWHERE : EWS_OWN_TRASH, step_id);
 	if (ews_session_is_at_home(session))
 		return ews_strfmt("%s/" EWS_WORKING_TRASH "/%s", repo->dir, step_id);
 	parent = ews_path_dir(session->state.workspace);

@@ -174,8 +174,8 @@ int ews_trash_plan_roots(struct ews_trash_plan *plan)
 						.fd = ews_dir_open_beneath(repo->dir_fd, EWS_WORKING_TRASH),
 						.is_home = true });
 	if (!repo->is_bare) {
-		add_root(plan, (struct ews_trash_root){ .path = ews_path_join(repo->project, ".superqode/trash"),
-							.fd = open_below(repo->project, ".superqode/trash") });
+		add_root(plan, (struct ews_trash_root){ .path = ews_path_join(repo->project, EWS_OWN_TRASH),
+							.fd = open_below(repo->project, EWS_OWN_TRASH) });
 		add_root(plan, (struct ews_trash_root){ .path = ews_path_join(repo->project, EWS_TRASH_ELSEWHERE),
 							.fd = open_below(repo->project, EWS_TRASH_ELSEWHERE),
 							.is_named_only = true });

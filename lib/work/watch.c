@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "store/home.h"
 #include "store/ignore.h"
 #include "store/index.h"
 #include "work/rules.h"
@@ -236,7 +237,7 @@ static bool wants(void *payload, const char *path, bool is_dir)
 	const char *name = ews_path_base(path);
 	EWS_CLEANUP(free) char *full = NULL;
 
-	if (!strcmp(name, ".git") || !strcmp(name, ".superqode") || ews_ignore_match(watch->ignore, path, is_dir))
+	if (!strcmp(name, ".git") || !strcmp(name, EWS_OWN_DIR) || ews_ignore_match(watch->ignore, path, is_dir))
 		return false;
 	/* Whatever says of it that it is ignored: the rules in it hold. */
 	if (!is_dir && is_gitignore(name))
