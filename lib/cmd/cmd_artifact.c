@@ -203,7 +203,9 @@ static int add(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	return 0;
 }
 
-static void show_collected(struct ews_cmd_ctx *ctx, const struct ews_harvest *harvest, bool dry_run)
+/* `kept` has none where that was not asked for. */
+static void show_collected(struct ews_cmd_ctx *ctx, const struct ews_harvest *harvest,
+			   const struct ews_artifacts *kept, bool dry_run)
 {
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("artifact_collect");
 	cJSON *array = cJSON_AddArrayToObject(object, "tests");
@@ -211,15 +213,16 @@ static void show_collected(struct ews_cmd_ctx *ctx, const struct ews_harvest *ha
 	(void)cJSON_AddBoolToObject(object, "dry_run", dry_run);
 	for (size_t i = 0; i < harvest->n; i++) {
 		const struct ews_harvest_test *test = &harvest->items[i];
+		const char *id = kept->n ? kept->items[i].id : NULL;
 		cJSON *item = cJSON_CreateObject();
 
 		ews_json_add_path(item, "original_file", test->path);
 		(void)cJSON_AddStringToObject(item, "type", ews_artifact_type_word(test->type));
-		ews_render_string(item, "id", test->id);
+		ews_render_string(item, "id", id);
 		cJSON_AddItemToArray(array, item);
 		if (ctx->json)
 			continue;
-		ews_buf_addf(&ctx->out, "%-20s  ", test->id ? test->id : ews_artifact_type_word(test->type));
+		ews_buf_addf(&ctx->out, "%-20s  ", id ? id : ews_artifact_type_word(test->type));
 		ews_cmd_add_path_line(ctx, test->path);
 	}
 	if (ctx->json)
@@ -232,6 +235,7 @@ static int collect(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
 	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
 	EWS_CLEANUP(harvest) struct ews_harvest harvest = EWS_HARVEST_INIT;
+	EWS_CLEANUP(artifacts) struct ews_artifacts kept = EWS_ARTIFACTS_INIT;
 	bool dry_run = false;
 	const struct ews_opt opts[] = {
 		EWS_OPT_BOOL('n', "dry-run", &dry_run, "list what would be kept"),
@@ -258,10 +262,10 @@ static int collect(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	if (rc == 0)
 		rc = ews_harvest_find(&harvest, ctx->repo, &diff);
 	if (rc == 0 && !dry_run)
-		rc = ews_harvest_keep(&harvest, &session);
+		rc = ews_harvest_keep(&kept, &harvest, &session);
 	if (rc < 0)
 		return rc;
-	show_collected(ctx, &harvest, dry_run);
+	show_collected(ctx, &harvest, &kept, dry_run);
 	return 0;
 }
 

@@ -46,6 +46,13 @@ struct ews_artifact_new {
 int ews_artifact_add(struct ews_artifact *out, char **path, struct ews_artifact_news *news, struct ews_repo *repo,
 		     const struct ews_artifact_new *what);
 
+/*
+ * The same of all `n`, which are together what is waited for; `out`, which is empty, gets them in their order, and the place of their paths.
+ * Where one fails some of those before it are kept, and `out` has any number of them.
+ */
+int ews_artifact_add_all(struct ews_artifacts *out, struct ews_artifact_news *news, struct ews_repo *repo,
+			 const struct ews_artifact_new *what, size_t n);
+
 /* All there are. What is missing is brought back; where nothing can be written they are listed all the same. */
 int ews_artifact_list(struct ews_artifacts *out, struct ews_artifact_news *news, struct ews_repo *repo);
 

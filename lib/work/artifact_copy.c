@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/path.h"
+#include "base/sync.h"
 #include "work/artifact_place.h"
 
 #define PREFIX ".tmp-"
@@ -131,20 +132,31 @@ int ews_artifact_place_ready(const struct ews_artifact_place *place, const char 
 	return dir < 0 ? dir : 0;
 }
 
-int ews_artifact_draft_place(struct ews_artifact_draft *draft, const char *path, int64_t time_s, bool over)
+int ews_artifact_draft_seal(struct ews_artifact_draft *draft, int64_t time_s)
 {
 	const struct timespec times[2] = { { .tv_sec = time_s }, { .tv_sec = time_s } };
+	struct ews_sync_group *group = ews_sync_current();
+
+	if (draft->fd < 0)
+		return 0;
+	if (futimens(draft->fd, times) < 0 || (!group && fsync(draft->fd) < 0))
+		return ews_error_os("cannot write to '%s'", draft->place->path);
+	if (group)
+		ews_sync_add_named(group, &draft->fd);
+	else
+		close(ews_steal_fd(&draft->fd));
+	return 0;
+}
+
+int ews_artifact_draft_place(struct ews_artifact_draft *draft, const char *path, bool over)
+{
 	EWS_CLEANUP(fd) int dir = open_dir_of(draft->place, path);
 	const char *name = ews_path_base(path);
 	int rc = dir < 0 ? dir : 0;
 
-	if (rc == 0 && (futimens(draft->fd, times) < 0 || fsync(draft->fd) < 0))
-		rc = ews_error_os("cannot write '%s/%s'", draft->place->path, path);
-	if (rc < 0)
-		return rc;
-	if (!over)
+	if (rc == 0 && !over)
 		rc = ews_file_rename_new(draft->place->fd, draft->name, dir, name);
-	else if (renameat(draft->place->fd, draft->name, dir, name) < 0)
+	else if (rc == 0 && renameat(draft->place->fd, draft->name, dir, name) < 0)
 		rc = ews_error_os("cannot write '%s/%s'", draft->place->path, path);
 	if (rc < 0)
 		return rc;
@@ -234,7 +246,9 @@ int ews_artifact_copy_restore(struct ews_artifact *artifact, struct ews_odb *odb
 	if (rc == 0)
 		rc = ews_odb_write_to(draft.fd, odb, &artifact->blob);
 	if (rc == 0)
-		rc = ews_artifact_draft_place(&draft, artifact->path, artifact->created_s, over);
+		rc = ews_artifact_draft_seal(&draft, artifact->created_s);
+	if (rc == 0)
+		rc = ews_artifact_draft_place(&draft, artifact->path, over);
 	if (rc == 0)
 		artifact->file = EWS_ARTIFACT_PRESENT;
 	return rc;

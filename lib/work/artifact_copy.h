@@ -33,7 +33,7 @@ int ews_artifact_copy_hash(char out[EWS_SHA256_HEX_MAX], int fd);
 /* A file on its way into the place. */
 struct ews_artifact_draft {
 	const struct ews_artifact_place *place; /* borrowed */
-	int fd;
+	int fd; /* -1: it is sealed */
 	char name[32]; /* "": there is none, or it has arrived */
 };
 
@@ -43,11 +43,13 @@ int ews_artifact_draft_open(struct ews_artifact_draft *out, const struct ews_art
 			    bool is_executable);
 /* Copy all that can be read at `fd`. Fails with EWS_ENOSPACE when it is more than `max` bytes. */
 int ews_artifact_draft_fill(struct ews_artifact_draft *draft, int fd, uint64_t max);
+/* It is whole: give it the time `time_s`, and sync it, or have the group of this thread do so (base/sync). One that is sealed is left. */
+int ews_artifact_draft_seal(struct ews_artifact_draft *draft, int64_t time_s);
 /*
- * Let it stand at `path`, with the time `time_s`, synced. `over`: in the place of what is there, else this fails
- * with EWS_EEXISTS when anything is.
+ * Let what is sealed stand at `path`; the name is synced, or that is the group's. `over`: in the place of what is there, else this
+ * fails with EWS_EEXISTS when anything is.
  */
-int ews_artifact_draft_place(struct ews_artifact_draft *draft, const char *path, int64_t time_s, bool over);
+int ews_artifact_draft_place(struct ews_artifact_draft *draft, const char *path, bool over);
 void ews_artifact_draft_release(struct ews_artifact_draft *draft);
 EWS_CLEANUP_DEFINE(artifact_draft, struct ews_artifact_draft, ews_artifact_draft_release)
 

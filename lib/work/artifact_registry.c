@@ -163,17 +163,21 @@ unsigned ews_artifact_registry_next_number(struct ews_artifact_registry *registr
 	return number;
 }
 
+int ews_artifact_point_ref(const struct ews_artifact *artifact, struct ews_repo *repo, const struct ews_oid *was)
+{
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_ARTIFACTS "%s", artifact->id);
+
+	return ews_oid_equal(was, &artifact->commit) ? 0 : ews_odb_ref_swap(repo->odb, ref, was, &artifact->commit);
+}
+
 int ews_artifact_publish(struct ews_artifact *artifact, struct ews_repo *repo, struct ews_batch *batch,
 			 const struct ews_oid *was)
 {
-	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_ARTIFACTS "%s", artifact->id);
 	int rc = ews_artifact_write(artifact, batch);
 
 	if (rc == 0)
 		rc = ews_batch_commit(batch);
-	if (rc == 0 && !ews_oid_equal(was, &artifact->commit))
-		rc = ews_odb_ref_swap(repo->odb, ref, was, &artifact->commit);
-	return rc;
+	return rc < 0 ? rc : ews_artifact_point_ref(artifact, repo, was);
 }
 
 int ews_artifact_add_blob(struct ews_artifact *artifact, struct ews_batch *batch, int fd)

@@ -90,7 +90,9 @@ int ews_artifact_registry_write(const struct ews_artifact_registry *registry);
 struct ews_artifact ews_artifact_make(enum ews_artifact_type type, char *path);
 /* All that can be read from `fd` becomes its bytes: blob, size and SHA-256. */
 int ews_artifact_add_blob(struct ews_artifact *artifact, struct ews_batch *batch, int fd);
-/* Make it exist: under its id, in the place of `was`. */
+/* Let the ref of its id lead to its commit, instead of to `was`. */
+int ews_artifact_point_ref(const struct ews_artifact *artifact, struct ews_repo *repo, const struct ews_oid *was);
+/* Make it exist: its commit, and the ref. */
 int ews_artifact_publish(struct ews_artifact *artifact, struct ews_repo *repo, struct ews_batch *batch,
 			 const struct ews_oid *was);
 /*

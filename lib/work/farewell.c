@@ -35,18 +35,13 @@ static void add_item(struct ews_farewell *out, const struct ews_artifact *artifa
 		(struct ews_farewell_item){ ews_strdup(artifact->id), artifact->type, ews_strdup(path) };
 }
 
-static int add(struct ews_farewell *out, struct ews_session *session, struct ews_artifact_new *what)
+static void add_items(struct ews_farewell *out, const struct ews_artifacts *list)
 {
-	EWS_CLEANUP(artifact) struct ews_artifact artifact = EWS_ARTIFACT_INIT;
-	EWS_CLEANUP(free) char *path = NULL;
-	int rc;
+	for (size_t i = 0; i < list->n; i++) {
+		EWS_CLEANUP(free) char *path = ews_path_join(list->place, list->items[i].path);
 
-	what->session = session->state.id;
-	what->base = session->state.base_snapshot;
-	rc = ews_artifact_add(&artifact, &path, NULL, session->repo, what);
-	if (rc == 0)
-		add_item(out, &artifact, path);
-	return rc;
+		add_item(out, &list->items[i], path);
+	}
 }
 
 int ews_farewell_patch(struct ews_artifact *out, char **path, const struct ews_diff *diff, struct ews_session *session)
@@ -82,49 +77,51 @@ static int store_whole(struct ews_farewell *out, struct ews_session *session, co
 
 static int store_split(struct ews_farewell *out, struct ews_session *session, struct ews_diff *diff)
 {
+	EWS_CLEANUP(artifacts) struct ews_artifacts kept = EWS_ARTIFACTS_INIT;
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+	EWS_CLEANUP(free) struct ews_artifact_new *patches = NULL;
+	size_t n = 0;
 	int rc = ews_diff_texts(diff, session->repo);
 
-	for (size_t i = 0; i < diff->n && rc == 0; i++) {
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < diff->n; i++)
+		ews_strv_addf(&names, "%s-%s.patch", session->state.id, diff->items[i].path);
+	patches = ews_calloc(diff->n, sizeof(*patches));
+	for (size_t i = 0; i < diff->n; i++) {
 		const struct ews_diff_record *record = &diff->items[i];
-		EWS_CLEANUP(free) char *name = ews_strfmt("%s-%s.patch", session->state.id, record->path);
-		struct ews_artifact_new what = { .type = EWS_ARTIFACT_PATCH,
-						 .name = name,
-						 .description = "what differs from the base, of one file",
-						 .original = record->path,
-						 .data = record->text.ptr,
-						 .len = record->text.len,
-						 .update = true };
 
-		if (!record->text.len)
-			continue;
-		rc = add(out, session, &what);
-		if (rc < 0)
-			return ews_error_wrap("cannot store the patch of '%s'", record->path);
+		if (record->text.len)
+			patches[n++] =
+				(struct ews_artifact_new){ .type = EWS_ARTIFACT_PATCH,
+							   .name = names.items[i],
+							   .session = session->state.id,
+							   .base = session->state.base_snapshot,
+							   .description = "what differs from the base, of one file",
+							   .original = record->path,
+							   .data = record->text.ptr,
+							   .len = record->text.len,
+							   .update = true };
 	}
-	return rc;
+	rc = ews_artifact_add_all(&kept, NULL, session->repo, patches, n);
+	if (rc < 0)
+		return ews_error_wrap("cannot store the patches");
+	add_items(out, &kept);
+	return 0;
 }
 
 static int store_tests(struct ews_farewell *out, struct ews_session *session, const struct ews_diff *diff)
 {
 	EWS_CLEANUP(harvest) struct ews_harvest harvest = EWS_HARVEST_INIT;
-	EWS_CLEANUP(artifacts) struct ews_artifacts list = EWS_ARTIFACTS_INIT;
+	EWS_CLEANUP(artifacts) struct ews_artifacts kept = EWS_ARTIFACTS_INIT;
 	int rc = ews_harvest_find(&harvest, session->repo, diff);
 
 	if (rc == 0)
-		rc = ews_harvest_keep(&harvest, session);
-	if (rc == 0 && harvest.n)
-		rc = ews_artifact_list(&list, NULL, session->repo);
-	for (size_t i = 0; i < harvest.n && rc == 0; i++) {
-		const struct ews_artifact *artifact;
-		EWS_CLEANUP(free) char *path = NULL;
-
-		rc = ews_artifact_find(&artifact, &list, harvest.items[i].id);
-		if (rc < 0)
-			break;
-		path = ews_path_join(list.place, artifact->path);
-		add_item(out, artifact, path);
-	}
-	return rc < 0 ? ews_error_wrap("cannot store the tests") : 0;
+		rc = ews_harvest_keep(&kept, &harvest, session);
+	if (rc < 0)
+		return ews_error_wrap("cannot store the tests");
+	add_items(out, &kept);
+	return 0;
 }
 
 static bool is_listed(const struct ews_report *report, const char *name)
@@ -158,18 +155,25 @@ static int store_events(struct ews_farewell *out, struct ews_session *session)
 {
 	EWS_CLEANUP(free) char *name = ews_strfmt("%s-events.log", session->state.id);
 	EWS_CLEANUP(fd) int fd = ews_dir_open_file(session->fd, EVENTS_FILE, O_RDONLY, 0);
+	EWS_CLEANUP(artifact) struct ews_artifact artifact = EWS_ARTIFACT_INIT;
+	EWS_CLEANUP(free) char *path = NULL;
 	struct ews_artifact_new what = { .type = EWS_ARTIFACT_LOG,
 					 .name = name,
+					 .session = session->state.id,
+					 .base = session->state.base_snapshot,
 					 .description = "what happened in the session",
 					 .fd = fd,
 					 .update = true };
-	int rc = fd < 0 ? fd : add(out, session, &what);
+	int rc = fd < 0 ? fd : ews_artifact_add(&artifact, &path, NULL, session->repo, &what);
 
 	if (rc == EWS_ENOTFOUND && fd < 0) {
 		ews_error_clear();
 		return 0;
 	}
-	return rc < 0 ? ews_error_wrap("cannot store the log") : 0;
+	if (rc < 0)
+		return ews_error_wrap("cannot store the log");
+	add_item(out, &artifact, path);
+	return 0;
 }
 
 static int store_report(struct ews_farewell *out, struct ews_report *report, ews_report_render_fn render)

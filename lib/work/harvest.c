@@ -193,34 +193,29 @@ int ews_harvest_find(struct ews_harvest *out, struct ews_repo *repo, const struc
 	return rc;
 }
 
-int ews_harvest_keep(struct ews_harvest *harvest, const struct ews_session *session)
+int ews_harvest_keep(struct ews_artifacts *out, const struct ews_harvest *harvest, const struct ews_session *session)
 {
-	for (size_t i = 0; i < harvest->n; i++) {
-		EWS_CLEANUP(artifact) struct ews_artifact artifact = EWS_ARTIFACT_INIT;
-		struct ews_harvest_test *test = &harvest->items[i];
-		const struct ews_artifact_new what = { .type = test->type,
-						       .name = ews_path_base(test->path),
-						       .session = session->state.id,
-						       .base = session->state.base_snapshot,
-						       .original = test->path,
-						       .blob = &test->blob,
-						       .is_executable = test->is_executable,
-						       .update = true };
-		int rc = ews_artifact_add(&artifact, NULL, NULL, session->repo, &what);
+	EWS_CLEANUP(free) struct ews_artifact_new *tests = ews_calloc(harvest->n, sizeof(*tests));
 
-		if (rc < 0)
-			return ews_error_wrap("'%s'", test->path);
-		test->id = ews_strdup(artifact.id);
+	for (size_t i = 0; i < harvest->n; i++) {
+		const struct ews_harvest_test *test = &harvest->items[i];
+
+		tests[i] = (struct ews_artifact_new){ .type = test->type,
+						      .name = ews_path_base(test->path),
+						      .session = session->state.id,
+						      .base = session->state.base_snapshot,
+						      .original = test->path,
+						      .blob = &test->blob,
+						      .is_executable = test->is_executable,
+						      .update = true };
 	}
-	return 0;
+	return ews_artifact_add_all(out, NULL, session->repo, tests, harvest->n);
 }
 
 void ews_harvest_release(struct ews_harvest *harvest)
 {
-	for (size_t i = 0; i < harvest->n; i++) {
+	for (size_t i = 0; i < harvest->n; i++)
 		free(harvest->items[i].path);
-		free(harvest->items[i].id);
-	}
 	free(harvest->items);
 	*harvest = (struct ews_harvest)EWS_HARVEST_INIT;
 }
