@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/path.h"
+#include "base/sync.h"
 #include "store/lock.h"
 #include "work/artifact_copy.h"
 #include "work/artifact_registry.h"
@@ -194,6 +195,7 @@ int ews_artifact_remove(struct ews_artifact_news *news, struct ews_repo *repo,
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	EWS_CLEANUP(artifact_registry) struct ews_artifact_registry registry = EWS_ARTIFACT_REGISTRY_INIT;
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	/* The project's before that of the artifacts, as undo does it. */
 	int rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "artifact", EWS_LOCK_PROJECT_WAIT_MS);
 
@@ -205,6 +207,7 @@ int ews_artifact_remove(struct ews_artifact_news *news, struct ews_repo *repo,
 		rc = ews_drop(repo, &step, ews_step_refs_move);
 	if (rc < 0)
 		return ews_error_wrap("cannot remove the artifacts");
+	ews_sync_begin(&group);
 	for (size_t i = 0; i < n; i++) {
 		struct ews_artifact *at = ews_artifacts_find_id(&registry.list, items[i]->id);
 		EWS_CLEANUP(artifact) struct ews_artifact gone = EWS_ARTIFACT_INIT;
@@ -215,5 +218,6 @@ int ews_artifact_remove(struct ews_artifact_news *news, struct ews_repo *repo,
 		memmove(at, at + 1, sizeof(*at) * (size_t)(&registry.list.items[--registry.list.n] - at));
 		ews_artifact_registry_let_go(&registry, &gone);
 	}
-	return rc < 0 ? rc : ews_artifact_registry_write(&registry);
+	rc = ews_artifact_registry_write(&registry);
+	return rc < 0 ? rc : ews_sync_finish(&group);
 }
