@@ -106,6 +106,16 @@ test_expect_success 'P4: undo and redo turn the index though the files are by th
 	rm back/new && git -C back ews undo && git -C back status --porcelain >got && test_cmp was got && git -C back ews undo --redo && git -C back status --porcelain >got && echo "AD new" >want && test_cmp want got && git -C back ews end b
 '
 
+test_expect_success 'P4: what the index has above or below what an undo brings back to it makes way, is kept and named, and is back with a redo' '
+	test_repo way && start_ws way w && rm "${ws:?}/run.sh" "${ws:?}/docs/crlf.txt" && git -C way ls-files -s >was && sed "/docs.crlf/b;/docs/d" was >want && git -C way ews apply --index w && mine=$(echo mine | git -C way hash-object -w --stdin) &&
+	for path in docs run.sh/in; do git -C way update-index --add --replace --cacheinfo "100644,$mine,$path" || return 1; done && git -C way ls-files -s >staged && test_grep "docs$" staged && files_of way >files &&
+	git -C way ews undo --dry-run 2>err && test_grep "would be kept in trash: docs$" err && test_grep "would be kept in trash: run.sh/in$" err && git -C way ls-files -s >got && test_cmp staged got &&
+	git -C way ews undo --json >out 2>err && test_json out ".since[0]" docs && test_json out ".since[1]" run.sh/in && test_json_count out .since 2 && git -C way ls-files -s >got && test_cmp want got &&
+	git -C way ews undo --redo 2>err && test_grep ! "kept in trash" err && git -C way ls-files -s >got && test_cmp staged got && files_of way >got && test_cmp files got && git -C way ews undo && git -C way ls-files -s >got && test_cmp want got &&
+	git -C way update-index --force-remove run.sh && git -C way update-index --add --cacheinfo "100644,$mine,run.sh/in/deep" && git -C way ls-files -s >deep && git -C way ews undo --redo --dry-run 2>err && test_grep "would be kept in trash: run.sh/in/deep$" err &&
+	git -C way ews undo --redo 2>err && test_grep "and kept in trash: run.sh/in/deep$" err && git -C way ls-files -s >got && test_cmp staged got && git -C way ews undo && git -C way ls-files -s >got && test_cmp deep got
+'
+
 test_expect_success 'P1: --index refuses what the index has otherwise, --commit what else is staged, both conflicts' '
 	test_expect_code 1 git -C p ews apply --commit s 2>err && test_grep "staged" err && git -C p reset -q --hard && echo b >>p/b/same && files_of p >before && refs >refs.before &&
 	test_expect_code 1 git -C p ews apply --index s 2>err && test_grep "b/same.*index" err && test_expect_code 1 git -C p ews apply --commit --3way s &&

@@ -318,24 +318,31 @@ static int fail_displaced(const char *path, const char *displaced)
 	return EWS_ECONFLICT;
 }
 
-/*
- * A file takes all entries below its path out of the index, and one above it. Of those that are not in the work tree, as in a
- * sparse checkout, nobody would think, and undo would not bring them back.
- */
-static int refuse_displaced(const struct ews_index *index, const struct ews_content *now,
-			    const struct ews_strv *paths, const char *path)
+/* A file takes all entries below its path out of the index, and one above it. */
+static void list_displaced(struct ews_strv *out, const struct ews_index *index, const char *path)
 {
 	EWS_CLEANUP(free) char *above = ews_strdup(path);
 	const struct ews_index_entry *below = ews_index_find_below(index, path), *end = index->items + index->n;
 
 	for (; below && below < end && ews_path_is_inside(below->path, path); below++)
-		if (!goes_along(now, paths, below->path))
-			return fail_displaced(path, below->path);
+		ews_strv_add(out, below->path);
 	for (char *slash = strrchr(above, '/'); slash; slash = strrchr(above, '/')) {
 		*slash = '\0';
-		if (ews_index_find(index, above) && !goes_along(now, paths, above))
-			return fail_displaced(path, above);
+		if (ews_index_find(index, above))
+			ews_strv_add(out, above);
 	}
+}
+
+/* Of those that are not in the work tree, as in a sparse checkout, nobody would think. */
+static int refuse_displaced(const struct ews_index *index, const struct ews_content *now,
+			    const struct ews_strv *paths, const char *path)
+{
+	EWS_CLEANUP(strv) struct ews_strv displaced = EWS_STRV_INIT;
+
+	list_displaced(&displaced, index, path);
+	for (size_t i = 0; i < displaced.n; i++)
+		if (!goes_along(now, paths, displaced.items[i]))
+			return fail_displaced(path, displaced.items[i]);
 	return 0;
 }
 
@@ -511,6 +518,30 @@ int ews_stage_leave_out(struct ews_repo *repo, const struct ews_gitstate *then,
 			ews_strv_add(&paths, entry->path);
 	}
 	return rc < 0 ? rc : update_paths(repo, &paths, args);
+}
+
+int ews_stage_list_displaced(struct ews_strv *out, const struct ews_repo *repo, const struct ews_gitstate *now,
+			     const struct ews_gitstate *then, bool (*wants)(const void *payload, const char *path),
+			     const void *payload)
+{
+	EWS_CLEANUP(index) struct ews_index was = EWS_INDEX_INIT;
+	EWS_CLEANUP(index) struct ews_index is = EWS_INDEX_INIT;
+	EWS_CLEANUP(strv) struct ews_strv displaced = EWS_STRV_INIT;
+	int rc = read_kept(&was, repo, then);
+
+	if (rc == 0)
+		rc = read_kept(&is, repo, now);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < was.n; i++)
+		if (wants(payload, was.items[i].path))
+			list_displaced(&displaced, &is, was.items[i].path);
+	for (size_t i = 0; i < displaced.n; i++)
+		if (!wants(payload, displaced.items[i]))
+			ews_strv_add(out, displaced.items[i]);
+	if (out->n)
+		ews_strv_unique(out);
+	return 0;
 }
 
 int ews_stage_restore(struct ews_repo *repo, const struct ews_gitstate *then, const struct ews_strv *paths)

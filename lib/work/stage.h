@@ -32,6 +32,14 @@ int ews_stage_add(struct ews_repo *repo, const struct ews_strv *paths, const str
 int ews_stage_restore(struct ews_repo *repo, const struct ews_gitstate *then, const struct ews_strv *paths);
 
 /*
+ * The entries of the raw index in `now` that would leave it with that, for what `then` has at the paths that `wants` is for lies below
+ * them, or above; without those that it is for, sorted.
+ */
+int ews_stage_list_displaced(struct ews_strv *out, const struct ews_repo *repo, const struct ews_gitstate *now,
+			     const struct ews_gitstate *then, bool (*wants)(const void *payload, const char *path),
+			     const void *payload);
+
+/*
  * Files that git had left out of the work tree, by the raw index in `then`, may have been there since, and then it forgets that. Let
  * it leave out again those that `wants` is for and that its index has as it had them then, where the sparse checkout is the one of
  * then: nothing is done where it was switched off, or other patterns hold.

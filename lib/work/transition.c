@@ -39,6 +39,7 @@ static void release_work(struct ews_transition_work *work)
 	ews_ignored_changes_release(&work->ignored);
 	ews_strv_release(&work->away);
 	ews_strv_release(&work->exact);
+	ews_strv_release(&work->displaced);
 	for (size_t i = 0; i < work->n_taken; i++)
 		free(work->taken[i].path);
 	free(work->taken);
@@ -269,6 +270,15 @@ static void name_since(struct ews_transition_result *out, struct ews_transition_
 			ews_strv_add(&out->since, since.items[i].path);
 }
 
+/* Likewise what of the index nobody thinks of, for no file of the step's has its name. */
+static void name_displaced(struct ews_transition_result *out, const struct ews_transition_work *work)
+{
+	if (!work->displaced.n)
+		return;
+	ews_strv_add_array(&out->since, work->displaced.items);
+	ews_strv_unique(&out->since);
+}
+
 /* The target was made from a state that was looked at before: who changed one of its paths since is not overwritten. */
 static int refuse_since(const struct ews_transition_work *work)
 {
@@ -472,6 +482,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 		.away = EWS_STRV_INIT,
 		.returning = EWS_STRV_INIT,
 		.exact = EWS_STRV_INIT,
+		.displaced = EWS_STRV_INIT,
 		.memo = EWS_BUF_INIT,
 	};
 	EWS_CLEANUP(fd) int root = session ? ews_session_open_workspace(session) : ews_dir_open(repo->project);
@@ -504,6 +515,7 @@ int ews_transition(struct ews_transition_result *out, bool *has_changed, struct 
 	ews_transition_list_changes(out, &work);
 	ews_transition_name_expired(out, &work);
 	name_since(out, &work);
+	name_displaced(out, &work);
 	if (!opts->dry_run)
 		return perform(out, has_changed, &work, root);
 	name_plan(out, &work);

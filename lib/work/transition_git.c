@@ -452,12 +452,29 @@ static void list_staged(struct ews_strv *out, struct ews_strv *gone, const struc
 	}
 }
 
-/* Is what the index is to have at the paths what it had before: before the step, or before the undo that is taken back? */
+/*
+ * Is what the index is to have at the paths what it had before: before the step, or before the undo that is taken back? On a dry run the
+ * step has not begun to turn.
+ */
 static bool was_kept_staged(const struct ews_transition_work *work)
 {
 	enum ews_step_state state = work->step->state;
+	bool undoes = state == EWS_STEP_UNDOING || state == EWS_STEP_DONE;
+	bool redoes = state == EWS_STEP_REDOING || state == EWS_STEP_UNDONE;
 
-	return state == EWS_STEP_UNDOING || (state == EWS_STEP_REDOING && work->target.git.has_index);
+	return undoes || (redoes && work->target.git.has_index);
+}
+
+static bool is_wanted(const void *payload, const char *path)
+{
+	return ews_transition_is_wanted(payload, path);
+}
+
+int ews_transition_list_displaced(struct ews_strv *out, const struct ews_transition_work *work)
+{
+	if (!ews_transition_stages(work) || !was_kept_staged(work))
+		return 0;
+	return ews_stage_list_displaced(out, work->repo, &work->now.git, &work->target.git, is_wanted, work);
 }
 
 /* Is it a path that the project has not, now that it is as it was? */

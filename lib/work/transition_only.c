@@ -6,7 +6,8 @@
  * They are names of files and directories, of which the latter mean all that they hold; or, where the step says that it is exact,
  * they mean nothing but themselves. The first becomes the second where a directory that a named path lies in is gone, or a file
  * stands in its place: it is made, and what is in the way has to go, but what else it held was not asked for. Where a step turns, and
- * somebody has made a directory meanwhile in the place of what comes back, all that it holds is in the way.
+ * somebody has made a directory meanwhile in the place of what comes back, all that it holds is in the way; and where it stages
+ * as well, what the index has below or above what comes back to that.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -120,16 +121,29 @@ static bool is_taken_by_dir(const struct ews_transition_work *work, const char *
 }
 
 /* A step that begins has found what there is, and says itself what goes; one that is run again has said what it found. */
+static bool finds_what_is_taken(const struct ews_transition_work *work)
+{
+	return !work->opts->is_retry && work->step->is_exact && work->step->state != EWS_STEP_PLANNED;
+}
+
 static void add_taken(struct ews_transition_work *work)
 {
-	if (work->opts->is_retry || !work->step->is_exact || work->step->state == EWS_STEP_PLANNED)
-		return;
-	for (size_t i = 0; i < work->n_only; i++)
+	for (size_t i = 0; i < work->n_only && finds_what_is_taken(work); i++)
 		if (is_taken_by_dir(work, work->only[i]))
 			add_held_now(&work->exact, work, work->only[i]);
 }
 
-void ews_transition_limit(struct ews_transition_work *work, int root_fd)
+/* Take what `exact` has for the paths that are meant, and let the step say so. */
+static void limit_to_exact(struct ews_transition_work *work)
+{
+	ews_strv_unique(&work->exact);
+	work->only = (const char *const *)work->exact.items;
+	work->n_only = work->exact.n;
+	work->step->is_exact = true;
+	ews_step_set_paths(work->step, work->only);
+}
+
+static void limit_to_options(struct ews_transition_work *work, int root_fd)
 {
 	static const char *const nothing[] = { NULL };
 	const char *const *only = work->opts->only;
@@ -164,9 +178,25 @@ void ews_transition_limit(struct ews_transition_work *work, int root_fd)
 	/* Nothing of it is there now, and no state has it; when the step turns again it is to go again. */
 	for (size_t i = 0; i < work->returning.n && !step->is_exact; i++)
 		ews_strv_add(&work->exact, work->returning.items[i]);
-	ews_strv_unique(&work->exact);
-	work->only = (const char *const *)work->exact.items;
-	work->n_only = work->exact.n;
-	step->is_exact = true;
-	ews_step_set_paths(step, work->only);
+	limit_to_exact(work);
+}
+
+/* What leaves the index for what comes back to it goes with the step, and is back when it turns again. */
+static int add_displaced(struct ews_transition_work *work)
+{
+	int rc = finds_what_is_taken(work) ? ews_transition_list_displaced(&work->displaced, work) : 0;
+
+	if (rc < 0 || !work->displaced.n)
+		return rc;
+	for (const char *const *path = work->exact.n ? NULL : work->only; path && *path; path++)
+		ews_strv_add(&work->exact, *path);
+	ews_strv_add_array(&work->exact, work->displaced.items);
+	limit_to_exact(work);
+	return 0;
+}
+
+int ews_transition_limit(struct ews_transition_work *work, int root_fd)
+{
+	limit_to_options(work, root_fd);
+	return add_displaced(work);
 }

@@ -667,8 +667,8 @@ int ews_transition_plan(struct ews_transition_result *out, struct ews_transition
 
 	if (rc < 0 || work->is_settled)
 		return rc;
-	ews_transition_limit(work, root_fd);
-	if (work->step->with_owners)
+	rc = ews_transition_limit(work, root_fd);
+	if (rc == 0 && work->step->with_owners)
 		rc = ews_content_need_owners(&work->target, work->opts->target->id);
 	if (rc == 0 && work->kept.n)
 		rc = ews_ignored_compare(&work->ignored, &work->kept, &work->now, work->session);

@@ -48,6 +48,7 @@ struct ews_transition_work {
 	const char *const *only; /* what it is limited to: the options' paths, or `exact`; NULL: nothing */
 	size_t n_only;
 	struct ews_strv exact;
+	struct ews_strv displaced; /* sorted; of these, what leaves the index for what comes back to it */
 	bool is_fresh; /* something that was built is gone: what is rewritten must look new to make */
 	bool has_git_change;
 	struct ews_index_put index_put; /* git's index, where it was put back under its lock */
@@ -66,7 +67,7 @@ struct ews_transition_work {
  * Take the options' paths, once it is known what is there, in `root_fd`, and what is to be there; where a directory that one lies
  * in has to be made, the step becomes exact, and says so when it is written.
  */
-void ews_transition_limit(struct ews_transition_work *work, int root_fd);
+int ews_transition_limit(struct ews_transition_work *work, int root_fd);
 /* Is `path` among what the transition is limited to, or is it limited to nothing? */
 bool ews_transition_is_wanted(const struct ews_transition_work *work, const char *path);
 /* Is it, or something that it lies in? */
@@ -177,6 +178,8 @@ int ews_transition_adopt(struct ews_transition_work *work, struct ews_strv *diff
 /* In place git's own lock says that git is at work, or was killed; which of the two only a person knows. */
 int ews_transition_refuse_locked(const struct ews_transition_work *work);
 int ews_transition_write_git(struct ews_transition_result *out, struct ews_transition_work *work, int root_fd);
+/* The entries that leave the index, and are none of the wanted paths, for what comes back to it there when the step turns; sorted. */
+int ews_transition_list_displaced(struct ews_strv *out, const struct ews_transition_work *work);
 /* The paths are staged as well: forward as they stand, backward as they were staged before. */
 int ews_transition_write_index(const struct ews_transition_work *work);
 /* The directory itself has a mode as well. */
