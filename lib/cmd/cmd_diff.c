@@ -184,15 +184,43 @@ static int choose_sides(struct sides *out, struct ews_repo *repo, const struct e
 	return rc < 0 ? rc : 0;
 }
 
-static int fail_without_parent(const char *what, const char *name, bool has_base)
+/* What can be compared where there is no parent. */
+static void hint_at_others(const char *name, bool has_base)
 {
-	ews_error(EWS_ENOTFOUND, "%s '%s' was made from no other snapshot, so it has no parent", what, name);
 	if (has_base)
 		ews_error_hint("--from base compares with the state at the start");
 	else
 		ews_error_hint(
 			"'git ews snapshot list' shows those that it can be compared with: git ews diff <one> %s",
 			name);
+}
+
+static int fail_without_parent(const char *what, const char *name, bool has_base)
+{
+	ews_error(EWS_ENOTFOUND, "%s '%s' was made from no other snapshot, so it has no parent", what, name);
+	hint_at_others(name, has_base);
+	return EWS_ENOTFOUND;
+}
+
+/*
+ * One that was dropped is had from trash. What has gone from there as well only git may still find, which nobody asks in a store of
+ * ours: clean collects there.
+ */
+static int check_parent(struct ews_repo *repo, const char *what, const char *name, bool has_base, const char *parent)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot snapshot = EWS_SNAPSHOT_INIT;
+	int rc = ews_snapshot_find(&snapshot, repo, parent);
+
+	if (rc != EWS_ENOTFOUND)
+		return rc;
+	ews_error(EWS_ENOTFOUND, "'%s', from which %s '%s' was made, was dropped, and is not in trash any more",
+		  parent, what, name);
+	if (repo->is_plain)
+		hint_at_others(name, has_base);
+	else
+		ews_error_hint("as long as 'git fsck --lost-found' finds its commit, the one with 'Ews-Snapshot: %s', "
+			       "'git update-ref " EWS_REF_SNAPSHOTS "%s <commit>' brings it back",
+			       parent, parent);
 	return EWS_ENOTFOUND;
 }
 
@@ -217,6 +245,8 @@ static int turn_round(struct sides *sides, struct ews_repo *repo, const char *fr
 		return ews_error(EWS_EUSAGE, "'%s' is of no session, so it has no base", sides->to);
 	sides->parent = ews_steal(&snapshot.parent);
 	sides->from = !strcmp(from, "parent") ? sides->parent : sides->session; /* a session's id names its base */
+	if (sides->from == sides->parent)
+		return check_parent(repo, "snapshot", sides->to, sides->session, sides->parent);
 	return 0;
 }
 
@@ -236,7 +266,7 @@ static int take_parent(struct sides *sides, const struct ews_session *session, c
 	sides->parent = ews_steal(&base.parent);
 	sides->from = sides->parent;
 	sides->to = "now";
-	return 0;
+	return check_parent(session->repo, "session", session->state.id, true, sides->parent);
 }
 
 static bool needs_present(const struct sides *sides)

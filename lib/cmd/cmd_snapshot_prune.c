@@ -357,11 +357,20 @@ int ews_cmd_snapshot_drop(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	return drop_picked(ctx, picked, n, dry_run);
 }
 
-/* A session's base stays as long as the session. What another work tree has of its own is not for this one to judge. */
-static bool can_prune(const struct ews_repo *repo, const struct ews_snapshot *snapshot)
+/*
+ * A session's base, and what a session began with, stay as long as the session. What another work tree has of its own is not for
+ * this one to judge. Returns 1 or 0.
+ */
+static int can_prune(struct ews_repo *repo, const struct ews_snapshot *snapshot)
 {
-	return ews_str_begins(snapshot->ref, EWS_REF_SNAPSHOTS) &&
-	       (*snapshot->session || ews_snapshot_is_of_project(snapshot, repo));
+	int rc;
+
+	if (!ews_str_begins(snapshot->ref, EWS_REF_SNAPSHOTS))
+		return 0;
+	if (!*snapshot->session)
+		return ews_snapshot_is_of_project(snapshot, repo);
+	rc = ews_snapshot_is_begun_with(repo, snapshot);
+	return rc < 0 ? rc : !rc;
 }
 
 /* How many of the same session, that may go as well, come after the one at `i`? They are listed oldest first. */
@@ -374,18 +383,23 @@ static size_t newer_ones(const struct ews_snapshots *list, const bool *may_go, s
 	return n;
 }
 
-static size_t pick_old(const struct ews_snapshot **picked, const struct ews_repo *repo,
-		       const struct ews_snapshots *list, int64_t before_s, size_t keep)
+static int pick_old(const struct ews_snapshot **picked, size_t *n, struct ews_repo *repo,
+		    const struct ews_snapshots *list, int64_t before_s, size_t keep)
 {
 	EWS_CLEANUP(free) bool *may_go = ews_calloc(list->n + 1, sizeof(*may_go));
-	size_t i, n = 0;
+	size_t i;
 
-	for (i = 0; i < list->n; i++)
-		may_go[i] = can_prune(repo, &list->items[i]);
+	for (i = 0; i < list->n; i++) {
+		int rc = can_prune(repo, &list->items[i]);
+
+		if (rc < 0)
+			return rc;
+		may_go[i] = rc;
+	}
 	for (i = 0; i < list->n; i++)
 		if (may_go[i] && list->items[i].created_s <= before_s && newer_ones(list, may_go, i) >= keep)
-			picked[n++] = &list->items[i];
-	return n;
+			picked[(*n)++] = &list->items[i];
+	return 0;
 }
 
 int ews_cmd_snapshot_prune(struct ews_cmd_ctx *ctx, int argc, char **argv)
@@ -399,6 +413,7 @@ int ews_cmd_snapshot_prune(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		EWS_OPTS_END,
 	};
 	const struct ews_cmd_syntax syntax = { .usage = prune_usage, .opts = opts, .max_words = 1 };
+	size_t n = 0;
 	int rc;
 
 	rc = ews_cmd_parse(&args, ctx, &syntax, argc, argv);
@@ -411,6 +426,6 @@ int ews_cmd_snapshot_prune(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		return rc;
 	ews_cmd_snapshots_talk(ctx, &snapshots);
 	picked = ews_calloc(snapshots.n + 1, sizeof(*picked));
-	return drop_picked(ctx, picked, pick_old(picked, ctx->repo, &snapshots, set.before_s, set.keep_n),
-			   set.dry_run);
+	rc = pick_old(picked, &n, ctx->repo, &snapshots, set.before_s, set.keep_n);
+	return rc < 0 ? rc : drop_picked(ctx, picked, n, set.dry_run);
 }

@@ -334,24 +334,53 @@ int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struc
 	return rc;
 }
 
+int ews_snapshot_is_begun_with(struct ews_repo *repo, const struct ews_snapshot *snapshot)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(free) char *name = ews_strfmt(EWS_REF_SESSIONS "%s", snapshot->session);
+	struct ews_ref ref = { .name = name, .oid = EWS_OID_NONE };
+	int rc = *snapshot->session ? ews_odb_ref_read(&ref.oid, repo->odb, name) : EWS_ENOTFOUND;
+
+	if (rc == 0)
+		rc = ews_snapshot_read(&base, repo, &ref);
+	if (rc < 0)
+		return ews_error_if_passing(rc);
+	return !strcmp(base.parent, snapshot->id);
+}
+
+/* What a session lives by is not dropped before it ends; what is no snapshot never. */
+static int check_drop(struct ews_repo *repo, const struct ews_snapshot *snapshot)
+{
+	const char *id = snapshot->id;
+	int rc;
+
+	if (ews_str_begins(snapshot->ref, EWS_REF_SESSIONS)) {
+		ews_error(EWS_EBUSY, "'%s' is the base of a session, which lives as long as it does", id);
+		ews_error_hint("it goes with the session: 'git ews end %s'", snapshot->session);
+		return EWS_EBUSY;
+	}
+	if (!ews_str_begins(snapshot->ref, EWS_REF_SNAPSHOTS)) {
+		ews_error(EWS_EUSAGE, "'%s' is no snapshot that could be dropped", id);
+		ews_error_hint("what is in trash goes when 'git ews clean' lets go of it");
+		return EWS_EUSAGE;
+	}
+	rc = ews_snapshot_is_begun_with(repo, snapshot);
+	if (rc <= 0)
+		return rc;
+	ews_error(EWS_EBUSY, "'%s' is what session '%s' began with, and stays as long as that lives", id,
+		  snapshot->session);
+	ews_error_hint("it can be dropped once the session has ended: 'git ews end %s'", snapshot->session);
+	return EWS_EBUSY;
+}
+
 int ews_snapshot_drop(struct ews_repo *repo, const struct ews_snapshot *const *snapshots, size_t n)
 {
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	int rc = ews_repo_make_dir(repo);
 
-	for (size_t i = 0; i < n && rc == 0; i++) {
-		if (ews_str_begins(snapshots[i]->ref, EWS_REF_SNAPSHOTS))
-			continue;
-		if (ews_str_begins(snapshots[i]->ref, EWS_REF_SESSIONS)) {
-			rc = ews_error(EWS_EBUSY, "'%s' is the base of a session, which lives as long as it does",
-				       snapshots[i]->id);
-			ews_error_hint("it goes with the session: 'git ews end %s'", snapshots[i]->session);
-		} else {
-			rc = ews_error(EWS_EUSAGE, "'%s' is no snapshot that could be dropped", snapshots[i]->id);
-			ews_error_hint("what is in trash goes when 'git ews clean' lets go of it");
-		}
-	}
+	for (size_t i = 0; i < n && rc == 0; i++)
+		rc = check_drop(repo, snapshots[i]);
 	/* Who finds the step unfinished while nobody holds that takes it for one that was killed. */
 	if (rc == 0)
 		rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "drop", EWS_LOCK_PROJECT_WAIT_MS);

@@ -180,9 +180,12 @@ struct ews_snapshot_create_opts {
 int ews_snapshot_create(struct ews_snapshot *out, struct ews_skips *skips, struct ews_repo *repo,
 			struct ews_session *session, const struct ews_snapshot_create_opts *opts);
 
+/* Is it what the workspace of a session that has not ended began with (work/chain)? Returns 1 or 0; fails where that can't be told just now. */
+int ews_snapshot_is_begun_with(struct ews_repo *repo, const struct ews_snapshot *snapshot);
+
 /*
- * Move snapshots to trash (undo brings them back). Fails with EWS_EBUSY on a session's base, with EWS_EUSAGE on another ref
- * that is no snapshot's.
+ * Move snapshots to trash (undo brings them back). Fails with EWS_EBUSY on a session's base and on what a session began with,
+ * with EWS_EUSAGE on another ref that is no snapshot's.
  */
 int ews_snapshot_drop(struct ews_repo *repo, const struct ews_snapshot *const *snapshots, size_t n);
 
