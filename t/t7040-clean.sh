@@ -35,6 +35,20 @@ test_expect_success 'P4: a session whose registration git pruned can end, and co
 	git -C p ews end pruned && test_path_is_missing "$ws" && git -C p ews undo pruned && test_path_is_file "${ws:?}/agent" && git -C "$ws" status >out && git -C p ews end pruned
 '
 
+test_expect_success 'P8: of a project that was deleted and is another one since, or was cloned anew, each verb says first that the base is gone, and what ends the session' '
+	(SUPERQODE_HOME=$PWD/re-home && export SUPERQODE_HOME && for how in another anew; do
+		test_repo re && git clone -q --bare re re.git && start_ws -n tw re of-tree && echo work >"${tw:?}/work" && start_ws -n cw re of-copy --method snapshot && echo work >"${cw:?}/work" && rm -rf re &&
+		if test $how = anew; then git clone -q re.git re; else git init -q re && git -C re commit -q --allow-empty -m other; fi && git -C re ews status >status && test_grep ! "git ews recover" status && test_grep "tampered: worktree entry is gone$" status &&
+		test_expect_code 1 git -C re ews doctor >doctor && test_grep ! "git ews recover" doctor && test_grep "of-tree.: its base" doctor && for id in of-tree of-copy; do
+			test_grep "problem: the base of session .$id. is gone" status && test_grep "git ews end --force $id" doctor && { test $how = anew || { test_grep "do: git ews end --force $id$" doctor && test_grep "$id. is gone, and so is the commit that it began at" status; }; } &&
+			test_expect_code 1 git -C re ews recover $id >out 2>err && test_grep "^hint: .git ews end --force $id.\|; .git ews end --force $id. " err && test_grep "the base of session .$id. is gone" err &&
+			test_expect_code 1 git -C re ews recover --all --json >json && dir=$(json_where json .not_recovered .session_id "^$id$") && test_grep "base of session .$id. is gone" json && test_expect_code 1 git -C re ews diff $id 2>err && test_grep "^error: the base of session .$id. is gone" err &&
+			hint=$(sed -n "s/^hint: .\(git ews end --force $id\). ends it without, and keeps the files.*/\1/p" err) && (cd re && eval "${hint:?}") >out 2>err && kept=$(sed -n "s/^  Kept: //p" out) && git -C re ews snapshot show --files "${kept:?}" >files && test_grep "	work$" files &&
+			git -C re ews undo $id && git -C re ews path $id >path && take_ws path && test "$(cat "${ws:?}/work")" = work && git -C re ews end --force $id || exit 1
+		done && git -C re ews recover 2>err && test_grep "nothing is interrupted" err && git -C re ews clean --now >out && rm -rf re re.git || exit 1
+	done)
+'
+
 test_expect_success 'P4: recover writes a registration anew that git pruned, and leaves the files alone' '
 	start_ws p lost && echo edit >>"${ws:?}/run.sh" && mv "$ws" away && git -C p worktree unlock "$ws" && git -C p worktree prune && mv away "$ws" && "$EWS_SRC/t/lister" -x .git "$ws" >before &&
 	git -C p ews status lost >out && test_grep "worktree entry is gone" out && test_expect_code 1 git -C p ews diff lost 2>err && test_grep "worktree entry. is gone" err && test_grep "^hint: .git ews recover." err && git -C p ews recover >out && test_grep "lost.: its registration was gone and was written anew" out && "$EWS_SRC/t/lister" -x .git "$ws" >after && test_cmp before after &&
@@ -379,7 +393,7 @@ test_expect_success 'P4: a program that stands deeper in a workspace than a path
 '
 
 test_expect_success 'P4: a session whose base is gone with its repository ends by force, and all of it is kept' '
-	git clone -q q q2 && start_ws q2 cut && echo mine >"${ws:?}/mine" && rm -rf q2 && git clone -q q q2 && test_expect_code 1 git -C q2 ews end cut 2>err && test_grep "end --force cut" err && git -C q2 ews recover &&
+	git clone -q q q2 && start_ws q2 cut && echo mine >"${ws:?}/mine" && rm -rf q2 && git clone -q q q2 && test_expect_code 1 git -C q2 ews end cut 2>err && test_grep "end --force cut" err && test_expect_code 1 git -C q2 ews recover 2>err && test_grep "end --force cut" err &&
 	git -C q2 ews clean cut --force >out && test_grep "^end	changed	cut" out && test_path_is_missing "$ws" && git -C q2 grep -q mine "$(git -C q2 for-each-ref --format="%(objectname)" refs/ews/trash)" -- mine && git -C q2 ews undo cut && test_grep mine "${ws:?}/mine"
 '
 

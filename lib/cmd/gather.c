@@ -41,8 +41,10 @@ static int note_problem(struct ews_session_view *view)
 {
 	if (ews_error_wants_descriptors())
 		return ews_error_code();
-	if (!view->problem)
+	if (!view->problem) {
 		view->problem = ews_strdup(ews_error_message());
+		view->advice = *ews_error_hint_text() ? ews_strdup(ews_error_hint_text()) : NULL;
+	}
 	ews_error_clear();
 	return 0;
 }
@@ -69,6 +71,8 @@ static int look_into(struct ews_session_view *view, struct ews_epoch_looking *lo
 
 	rc = ews_session_tampered(&view->tampered, &view->session);
 	view->has_tampered = rc >= 0;
+	if (rc == 0)
+		rc = ews_session_need_base(&view->session);
 	if (rc < 0 || view->tampered.n)
 		return rc;
 	view->diff.opts.without_index = true;

@@ -261,6 +261,7 @@ void ews_render_session_text(struct ews_buf *out, const struct ews_session_view 
 		add_line(out, "Tampered:", text);
 	}
 	add_line(out, "Problem:", view->problem);
+	add_line(out, "Hint:", view->advice);
 	if (!view->is_open)
 		add_line(out, "Recover:", "git ews doctor says what to do");
 	else if (view->is_interrupted)
@@ -457,6 +458,7 @@ void ews_session_view_release(struct ews_session_view *view)
 	free(view->id);
 	free(view->unfinished);
 	free(view->problem);
+	free(view->advice);
 	ews_strv_release(&view->tampered);
 	ews_strv_release(&view->drift);
 	ews_stale_release(&view->stale);

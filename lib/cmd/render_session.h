@@ -35,6 +35,7 @@ struct ews_session_view {
 	struct ews_diff diff;
 	bool has_diff; /* it was looked at */
 	char *problem; /* why not all could be found out; NULL: all was */
+	char *advice; /* what helps against that; NULL: nobody knows */
 };
 
 #define EWS_SESSION_VIEW_INIT { .session = EWS_SESSION_INIT, .tampered = EWS_STRV_INIT, .drift = EWS_STRV_INIT, .stale = EWS_STALE_INIT, .diff = EWS_DIFF_INIT }

@@ -289,23 +289,31 @@ static void add_drift(struct ews_buf *out, const struct ews_session_view *view, 
 	add_sentences(out, "project", &others, DRIFT_NAMED, opts);
 }
 
+/* What was done to its link to git, and what helps, unless something else has to be done first. */
+static void add_tampered(struct ews_buf *out, const struct ews_session_view *view, const char *what,
+			 const struct ews_status_opts *opts)
+{
+	bool is_gone = ews_session_lacks_entry(&view->tampered);
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	ews_buf_addf(&text, "%s %s", what, is_gone ? "is gone" : "was rewritten");
+	if (!view->advice)
+		ews_buf_addf(&text, "; git ews recover%s%s writes it anew", is_gone ? "" : " ",
+			     is_gone ? "" : view->id);
+	add_detail(out, "tampered", text.ptr, RED, opts);
+}
+
 /* What keeps the session from being worked with, and what helps. */
 static void add_troubles(struct ews_buf *out, const struct ews_session_view *view, const struct ews_status_opts *opts)
 {
 	if (view->is_interrupted || !view->is_open)
 		add_interrupted(out, view, opts);
-	for (size_t i = 0; i < view->tampered.n; i++) {
-		EWS_CLEANUP(free)
-		char *text =
-			ews_session_lacks_entry(&view->tampered)
-				? ews_strfmt("%s is gone; git ews recover writes it anew", view->tampered.items[i])
-				: ews_strfmt("%s was rewritten; git ews recover %s writes it anew",
-					     view->tampered.items[i], view->id);
-
-		add_detail(out, "tampered", text, RED, opts);
-	}
+	for (size_t i = 0; i < view->tampered.n; i++)
+		add_tampered(out, view, view->tampered.items[i], opts);
 	if (view->problem)
 		add_detail(out, "problem", view->problem, RED, opts);
+	if (view->advice)
+		add_detail(out, "hint", view->advice, NULL, opts);
 }
 
 /* To be copied: never broken. */

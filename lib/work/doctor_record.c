@@ -444,12 +444,14 @@ static void look_at_base(struct ews_checkup *out, const struct ews_session *sess
 		return;
 	if (has_ref && rc == EWS_ENOTFOUND)
 		ews_check_advise(check, "bring the objects back: 'git ews snapshot verify' names what is missing");
+	else if (ews_session_is_in_another(session))
+		ews_check_advise(check, "git ews end --force %s", session->state.id);
 	else
 		ews_check_advise(
 			check,
 			"git fsck --lost-found finds commits that no ref names; the one with 'Ews-Snapshot: %s' becomes"
-			" the base by git update-ref %s <commit>",
-			session->state.base_snapshot, name);
+			" the base by git update-ref %s <commit>; where there is none, git ews end --force %s",
+			session->state.base_snapshot, name, session->state.id);
 	ews_error_clear();
 }
 
@@ -461,6 +463,20 @@ static bool has_head(const struct ews_session *session)
 
 	ews_error_clear();
 	return has;
+}
+
+/* How what is bent of its link to git is written anew, which nobody does before it has a base. */
+static void advise_link(struct ews_check *check, const struct ews_session *session, const struct ews_strv *bent)
+{
+	bool is_baseless = ews_session_need_base(session) < 0;
+
+	ews_error_clear();
+	if (is_baseless)
+		ews_check_advise(check, "what is said of its base first");
+	else if (ews_session_lacks_entry(bent))
+		ews_check_advise(check, "git ews recover");
+	else
+		ews_check_advise(check, "git ews revert %s", session->state.id);
 }
 
 static void look_at_workspace(struct ews_checkup *out, const struct ews_session *session)
@@ -508,10 +524,8 @@ static void look_at_workspace(struct ews_checkup *out, const struct ews_session 
 		if (can_borrow_again(session))
 			ews_check_mend(check, borrow_again, id, "let it borrow objects from '%s' again",
 				       ews_odb_object_dir(session->repo->odb));
-		else if (ews_session_lacks_entry(&bent))
-			ews_check_advise(check, "git ews recover");
 		else
-			ews_check_advise(check, "git ews revert %s", id);
+			advise_link(check, session, &bent);
 	}
 }
 

@@ -66,6 +66,13 @@ static bool stays_closed(struct ews_repo *repo, const char *id)
 	       ews_session_open(&session, repo, id) < 0 && ews_error_code() != EWS_ENOTFOUND;
 }
 
+/* Its base is what no recover brings back. */
+static void name_baseless(struct ews_strv *closed, const struct ews_session *session)
+{
+	if (session->state.state == EWS_STATE_ACTIVE && ews_session_need_base(session) == EWS_EDAMAGED)
+		ews_strv_addf(closed, "%s\t%s; %s", session->state.id, ews_error_message(), ews_error_hint_text());
+}
+
 static bool needs_recovery(struct ews_strv *closed, struct ews_repo *repo, const char *id)
 {
 	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
@@ -73,9 +80,11 @@ static bool needs_recovery(struct ews_strv *closed, struct ews_repo *repo, const
 
 	if (is_stillborn(repo, id))
 		return true;
-	if (ews_session_open(&session, repo, id) == 0)
+	if (ews_session_open(&session, repo, id) == 0) {
 		needs = ews_session_is_interrupted(&session);
-	else if (closed && stays_closed(repo, id))
+		if (closed && !needs)
+			name_baseless(closed, &session);
+	} else if (closed && stays_closed(repo, id))
 		ews_strv_addf(closed, "%s\t%s; 'git ews doctor' says what to do", id, ews_error_message());
 	ews_error_clear();
 	return needs;

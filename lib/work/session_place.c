@@ -256,15 +256,61 @@ void ews_session_look_early(struct ews_session *session)
 	ews_early_look(session->early, &opts);
 }
 
-/* Without a base nothing in the workspace means anything yet. */
-static bool is_begun(const struct ews_session *session)
+/* Returns 1 or 0; fails where that can't be told just now. */
+static int has_base(const struct ews_session *session)
 {
 	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_SESSIONS "%s", session->state.id);
 	struct ews_oid base;
-	bool has_base = ews_odb_ref_read(&base, session->repo->odb, ref) == 0;
+	int rc = ews_odb_ref_read(&base, session->repo->odb, ref);
+
+	if (rc < 0 && rc != EWS_ENOTFOUND && rc != EWS_EGIT)
+		return rc;
+	ews_error_clear();
+	return rc == 0;
+}
+
+bool ews_session_is_in_another(const struct ews_session *session)
+{
+	struct ews_oid first;
+	bool is = *session->state.base_commit && ews_oid_parse(&first, session->state.base_commit) == 0 &&
+		  ews_odb_is(session->repo->odb, &first, EWS_OBJECT_COMMIT) == 0;
 
 	ews_error_clear();
-	return has_base;
+	return is;
+}
+
+static int fail_without_base(const struct ews_session *session)
+{
+	const char *id = session->state.id;
+
+	if (ews_session_is_in_another(session)) {
+		ews_error(EWS_EDAMAGED,
+			  "the base of session '%s' is gone, and so is the commit that it began at: '%s' is another "
+			  "repository than it was",
+			  id, session->repo->common_dir);
+		ews_error_hint("'git ews end --force %s' ends it without, and keeps the files", id);
+		return EWS_EDAMAGED;
+	}
+	ews_error(EWS_EDAMAGED, "the base of session '%s' is gone", id);
+	ews_error_hint("'git ews end --force %s' ends it without, and keeps the files; where no more than the ref "
+		       "'" EWS_REF_SESSIONS "%s' was deleted, 'git fsck --lost-found' may still find its commit",
+		       id, id);
+	return EWS_EDAMAGED;
+}
+
+int ews_session_need_base(const struct ews_session *session)
+{
+	int rc = has_base(session);
+
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	rc = ews_session_refuse_unsettled(session);
+	/* Of one that somebody brought back meanwhile it is there by now. */
+	if (rc == 0)
+		rc = has_base(session);
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	return fail_without_base(session);
 }
 
 static int refuse_tampered(const struct ews_session *session)
@@ -275,6 +321,9 @@ static int refuse_tampered(const struct ews_session *session)
 
 	if (rc == 0 && tampered.n)
 		rc = ews_session_refuse_unsettled(session);
+	/* Nothing is written anew where nobody knows what was there. */
+	if (rc == 0 && tampered.n)
+		rc = ews_session_need_base(session);
 	if (rc < 0 || !tampered.n)
 		return rc;
 	if (ews_session_lacks_entry(&tampered)) {
@@ -295,7 +344,8 @@ int ews_session_need_active(const struct ews_session *session)
 		return rc;
 	if (ews_session_is_interrupted(session))
 		return ews_session_fail_interrupted(session->state.id);
-	if (session->state.state == EWS_STATE_STARTING && !is_begun(session))
+	/* Without a base nothing in the workspace means anything yet. */
+	if (session->state.state == EWS_STATE_STARTING && has_base(session) <= 0)
 		rc = ews_session_refuse_unsettled(session);
 	if (rc == 0)
 		rc = refuse_tampered(session);

@@ -25,6 +25,15 @@ int ews_session_tampered(struct ews_strv *out, const struct ews_session *session
 bool ews_session_lacks_entry(const struct ews_strv *tampered);
 
 /*
+ * Fail with EWS_EDAMAGED where the base of a session that has not ended is gone (hint: what is left to do). What another process makes
+ * of it meanwhile is no damage, as above; what can't be read just now is not gone.
+ */
+int ews_session_need_base(const struct ews_session *session);
+
+/* Is the commit that it began at none of this repository's, so that it is another one, at the place of that one? */
+bool ews_session_is_in_another(const struct ews_session *session);
+
+/*
  * Open the directory that the workspace lies in. Below home no link is followed to it: an agent
  * stands right beneath and could put one there. Returns a descriptor.
  */

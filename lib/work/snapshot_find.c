@@ -17,6 +17,7 @@
 #include "work/roster.h"
 #include "work/session_lock.h"
 #include "work/session_name.h"
+#include "work/session_place.h"
 #include "work/snapshot_rewritten.h"
 
 #define REF_ROOT "refs/ews/"
@@ -331,21 +332,13 @@ int ews_snapshot_base(struct ews_snapshot *out, const struct ews_session *sessio
 	/* What can't be read just now is not gone. */
 	if (rc < 0 && rc != EWS_ENOTFOUND && rc != EWS_EGIT)
 		return rc;
-	if (rc < 0 && ews_session_refuse_unsettled(session) < 0)
-		return ews_error_code();
-	/* Of one that somebody brought back meanwhile it is there by now. */
 	if (rc < 0) {
 		found.name = ref;
-		rc = ews_odb_ref_read(&found.oid, session->repo->odb, ref);
+		rc = ews_session_need_base(session);
+		if (rc == 0)
+			rc = ews_odb_ref_read(&found.oid, session->repo->odb, ref);
 	}
-	if (rc < 0) {
-		ews_error(EWS_EDAMAGED, "the base of session '%s' is gone", session->state.id);
-		ews_error_hint("the ref '%s' was deleted; 'git fsck --lost-found' may still find its commit, and 'git ews end "
-			       "--force %s' ends it without",
-			       ref, session->state.id);
-		return EWS_EDAMAGED;
-	}
-	return ews_snapshot_read(out, session->repo, &found);
+	return rc < 0 ? rc : ews_snapshot_read(out, session->repo, &found);
 }
 
 static int cmp_by_time(const void *a, const void *b)
