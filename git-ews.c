@@ -5,9 +5,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,6 +85,24 @@ static void guard_descriptors(void)
 	} while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd > STDERR_FILENO)
 		(void)close(fd);
+}
+
+static void go_on(int signo)
+{
+	(void)signo;
+}
+
+/*
+ * At a limit on the size of files the kernel's signal would end us without a word: where it comes back the write has failed as on a
+ * full disk, and is told as that. What we run has the signal as ever (an exec lets go of a handler, and of nothing that is ignored).
+ */
+static void outlive_size_limit(void)
+{
+	const struct sigaction ours = { .sa_handler = go_on, .sa_flags = SA_RESTART };
+	struct sigaction before;
+
+	if (sigaction(SIGXFSZ, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+		(void)sigaction(SIGXFSZ, &ours, NULL);
 }
 
 /* Is `option` among argv[1..] before "--"? */
@@ -325,6 +345,17 @@ static bool has_interrupted(struct ews_repo *repo)
 	return has;
 }
 
+/* What gives room to what had none: a process may be held to files of a size, and a file system hold none that is larger. */
+static const char *space_hint(struct ews_repo *repo)
+{
+	struct rlimit limit;
+
+	if (ews_error_errno() == EFBIG && getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		return has_interrupted(repo) ? "raise what 'ulimit -f' shows, then 'git ews recover'"
+					     : "raise what 'ulimit -f' shows, and try again";
+	return has_interrupted(repo) ? "free some space, then 'git ews recover'" : "free some space, and try again";
+}
+
 /* What to do about an error that comes without advice of its own. */
 static const char *usual_hint(enum ews_code code, struct ews_repo *repo)
 {
@@ -345,8 +376,7 @@ static const char *usual_hint(enum ews_code code, struct ews_repo *repo)
 	case EWS_ENOTVERIFIED:
 		return "'git ews snapshot verify --all' checks what is kept, 'git ews undo --list' what can be brought back";
 	case EWS_ENOSPACE:
-		return has_interrupted(repo) ? "free some space, then 'git ews recover'"
-					     : "free some space, and try again";
+		return space_hint(repo);
 	case EWS_ECONFIG:
 		return "'git ews config list --show-origin' shows where each setting comes from";
 	default:
@@ -398,6 +428,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	guard_descriptors();
+	outlive_size_limit();
 	ews_alloc_begin();
 	ews_json_init();
 	if (ews_cmd_shim_is_called(argv[0]))

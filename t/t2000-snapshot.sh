@@ -322,10 +322,12 @@ test_expect_success 'the id of a session that has ended is not taken for a snaps
 '
 
 test_expect_success 'P4: what restore --to keeps aside has its own path there, whether it fails or is killed' '
-	test_repo cut && head -c 400000 /dev/zero >cut/z && id=$(git -C cut ews snapshot create) && for end in "trap \"\" XFSZ" :; do
+	test_repo cut && head -c 400000 /dev/zero >cut/z && id=$(git -C cut ews snapshot create) && for end in fails killed; do
 		rm -rf into && mkdir -p into/src && for f in run.sh src/main.c z; do echo "my $f" >into/$f || return 1; done &&
-		test_must_fail sh -c "($end && ulimit -f 100 && exec git -C cut ews snapshot restore --force --to \"\$1\" $id) || exit 1" x "$PWD/into" >out 2>err && for f in run.sh src/main.c z; do test "$(cat into/.ews-trash/restore-*/$f)" = "my $f" || return 1; done || return 1
-		test "$end" = : || { test_grep "^hint: what stood in the way is in .*/into/.ews-trash/restore-" err || return 1; }
+		set -- git-ews -C cut snapshot restore --force --to "$PWD/into" "$id" && case $end in
+		fails) test_expect_code 128 sh -c "ulimit -f 100 && exec \"\$@\"" x "$@" >out 2>err && test_grep "^hint: what stood in the way is in .*/into/.ews-trash/restore-" err ;;
+		killed) test_expect_code 137 "$EWS_BUILD/t/killat" -c "write.*/into/z$" 1 "$@" >out 2>err ;;
+		esac && for f in run.sh src/main.c z; do test "$(cat into/.ews-trash/restore-*/$f)" = "my $f" || return 1; done || return 1
 	done
 '
 

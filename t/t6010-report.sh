@@ -170,13 +170,13 @@ test_expect_success 'in place, and of a plain directory' '
 
 test_expect_success 'a full disk sends nobody to recover where nothing is interrupted' '
 	test_repo full && start_ws full room && test_expect_code 128 git -C full ews report room --output /dev/full 2>err && test_grep "^hint: free some space, and try again$" err &&
-	sh -c "trap \"\" XFSZ && ulimit -f 0 && exec git-ews -C full start cramped" 2>&1 | cat >err && test_grep "^hint: free some space, and try again$" err &&
+	sh -c "trap \"\" XFSZ && ulimit -f 0 && exec git-ews -C full start cramped" 2>&1 | cat >err && test_grep "^hint: raise what .ulimit -f. shows, and try again$" err &&
 	start_ws full cut && sed -i "s/\"active\"/\"ending\"/" "$HOME/.superqode/working/full/sessions/cut/state.json" && test_expect_code 128 git -C full ews report room --output /dev/full 2>err && test_grep "^hint: free some space, then .git ews recover.$" err
 '
 
 # cramped <verb and arguments>: it can't keep what is there, and has not begun; there is nothing to recover.
 cramped() {
-	sh -c "trap \"\" XFSZ && ulimit -f 0 && exec git-ews -C tight $*" 2>&1 | cat >err && test_grep "^hint: free some space, and try again$" err && git -C tight ews recover --all 2>err && test_grep "nothing is interrupted" err
+	sh -c "ulimit -f 0 && exec git-ews -C tight $*" 2>&1 | cat >err && test_grep "^hint: raise what .ulimit -f. shows, and try again$" err && git -C tight ews recover --all 2>err && test_grep "nothing is interrupted" err
 }
 
 test_expect_success 'nor does what can not be kept before a verb begins' '

@@ -420,4 +420,19 @@ test_expect_success STRACE 'P4: one that can not be recovered is named, and keep
 	rm -rf many "$HOME/.superqode" && mv many.keep many && mv home.keep "$HOME/.superqode" && test_expect_code 1 fails --json && test_json out ".recovered[0].session_id" b2 && test_json out ".not_recovered[0].session_id" a1 && git -C many ews recover --all
 '
 
+# limited <hint> <verb and arguments>: no file of 51,200 bytes can be written, and that is said
+limited() {
+	hint=$1 && shift && test_expect_code 128 sh -c "ulimit -f 100 && exec git-ews -C limit \"\$@\"" x "$@" >out 2>err && test_must_be_empty out && test_grep "^error: .*\(File too large\|ended by signal\)" err && test_grep "^hint: $hint" err
+}
+
+test_expect_success 'P4, P8: a limit on the size of files is said as a full disk is, does no harm, and without it the same is done' '
+	test_repo limit && test_expect_code 153 sh -c "ulimit -f 100 && exec git-ews -C limit run --end -- sh -c \"exec head -c 100000 /dev/zero >much\"" &&
+	head -c 100000 /dev/urandom >limit/z && git -C limit add z && git -C limit commit -q -m z && more="raise what .ulimit -f. shows, and try again$" && test_fingerprint limit >before &&
+	limited "$more" start s && git -C limit ews recover --all 2>err && test_grep "nothing is interrupted" err && start_ws limit s && head -c 100000 /dev/urandom >"${ws:?}/new" && cp "${ws:?}/new" kept && rm "${ws:?}/z" &&
+	limited "$more" snapshot create s && limited "$more" apply s && limited "$more" end s && limited "$more" archive create && git -C limit ews recover --all 2>err && test_grep "nothing is interrupted" err && test_cmp kept "${ws:?}/new" && test_fingerprint limit >after && test_cmp before after &&
+	git -C limit ews snapshot create s && limited "raise what .ulimit -f. shows, then .git ews recover.$" revert s && git -C limit ews recover --all && test_path_is_missing "${ws:?}/new" && test_cmp limit/z "${ws:?}/z" && git -C limit ews undo s && test_cmp kept "${ws:?}/new" &&
+	seq 20000 >"${ws:?}/new" && git -C limit ews diff s >want && test_expect_code 128 sh -c "ulimit -f 100 && exec git-ews -C limit diff s" >out 2>err && test_grep "ended by signal" err && test_grep "^hint: .*ulimit -f" err && git -C limit ews diff s >out && test_cmp want out &&
+	git -C limit ews apply s && test_cmp "${ws:?}/new" limit/new && git -C limit ews end s
+'
+
 test_done

@@ -60,12 +60,12 @@ static int fail(struct ews_archive_writer *writer, const char *what)
 {
 	const char *why = ews_libarchive.archive_error_string(writer->archive);
 	int err = ews_libarchive.archive_errno(writer->archive);
-	bool is_full = err == ENOSPC || err == EDQUOT || err == EFBIG;
 
-	return ews_error(is_full ? EWS_ENOSPACE : EWS_EIO, "cannot write %s: %s", what,
-			 is_full ? strerror(err)
-			 : why   ? why
-				 : "libarchive gives no reason");
+	if (err == ENOSPC || err == EDQUOT || err == EFBIG) {
+		errno = err;
+		return ews_error_os("cannot write %s", what);
+	}
+	return ews_error(EWS_EIO, "cannot write %s: %s", what, why ? why : "libarchive gives no reason");
 }
 
 /* Where libarchive's bytes go. It ends what is given up, too, or it would forget to free what it compresses with. */

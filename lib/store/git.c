@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,6 +236,8 @@ int ews_git_open(struct ews_child **out, const struct ews_git_opts *opts, char *
 static int fail_signal(const char *verb, int signal)
 {
 	ews_error(EWS_EIO, "'git %s' was ended by signal %d", verb, signal);
+	if (signal == SIGXFSZ)
+		ews_error_hint("it wrote more into a file than 'ulimit -f' allows");
 	return ews_error_as_passing();
 }
 
