@@ -786,16 +786,18 @@ test_expect_success 'P4: six sessions that undo in their workspaces at once get 
 	done
 '
 
-# comes_back <why>: undo of the end of session b says why HEAD is on no branch; it is at $c, and git status finds what it found
+# comes_back <why>: undo of the end of session b, tried or done, says why HEAD is on no branch; it is at $c, and git status finds what it found
 comes_back() {
-	git -C away ews undo b >out 2>err && test_grep "HEAD is at $c, and on no branch: .refs/heads/x. $1" err && test "$(git -C "$ws" rev-parse HEAD)" = "$c" && test_must_fail git -C "$ws" symbolic-ref -q HEAD && git -C "$ws" status --porcelain >st && test_cmp st.then st
+	git -C away ews undo --dry-run --json b >json && jq -r ".branches[]" json >foreseen && test_path_is_missing "$ws" && git -C away ews undo --dry-run b 2>err && test_grep "^warning: HEAD is at $c, and on no branch" err && git -C away ews undo b >out 2>err && sed -n "s/^warning: HEAD/HEAD/p" err >said && test_cmp said foreseen &&
+		 test_grep "HEAD is at $c, and on no branch: .refs/heads/x. $1" err && test "$(git -C "$ws" rev-parse HEAD)" = "$c" && test_must_fail git -C "$ws" symbolic-ref -q HEAD && git -C "$ws" status --porcelain >st && test_cmp st.then st
 }
 
 test_expect_success 'P1, P2: undo of an end puts HEAD on no branch that has gone on, is gone, or is checked out elsewhere since' '
 	test_repo away && start_ws away b && git -C "$ws" checkout -q -b x && echo c >"${ws:?}/c" && git -C "$ws" add c && git -C "$ws" commit -q -m c && c=$(git -C "$ws" rev-parse HEAD) && echo staged >"${ws:?}/d" && git -C "$ws" add d && echo new >"${ws:?}/new" && git -C "$ws" status --porcelain >st.then &&
 	git -C away ews end b && git -C away ews undo b 2>err && test_grep ! "on no branch" err && test "$(git -C "$ws" symbolic-ref HEAD)" = refs/heads/x && git -C away ews end b && git -C away checkout -q x && comes_back "is checked out in another work tree" &&
 	git -C away checkout -q main && git -C "$ws" checkout -q x && git -C away ews end b && git -C away branch -f x main && comes_back "has moved since" && git -C away ews undo --redo b && git -C away ews undo b && git -C "$ws" checkout -q -B x && git -C away ews end b && git -C away branch -qD x && comes_back "is gone" &&
-	git -C "$ws" checkout -q --orphan o && git -C "$ws" status --porcelain >st.then && git -C away ews end b && git -C away branch o main && git -C away ews undo b 2>err && test_grep "HEAD is on .refs/heads/o-op-.*, which has no commit" err && git -C "$ws" status --porcelain >st && test_cmp st.then st
+	git -C "$ws" checkout -q --orphan o && git -C "$ws" status --porcelain >st.then && git -C away ews end b && git -C away branch o main && git -C away ews undo --dry-run b 2>err && test_grep "HEAD is on .refs/heads/o-op-.*, which has no commit" err && git -C away ews undo b 2>err && test_grep "HEAD is on .refs/heads/o-op-.*, which has no commit" err && git -C "$ws" status --porcelain >st && test_cmp st.then st &&
+	start_ws away twin --method snapshot && git -C "$ws" checkout -q -b own && git -C away ews end twin && git -C away ews undo --dry-run twin 2>err && test_must_be_empty err && rm -r "${HOME:?}"/.superqode/working/away/trash/*/workspace && git -C away ews undo --dry-run twin 2>err && test_grep "HEAD is at .*, and on no branch: .refs/heads/own. is gone" err && test_expect_code 1 git -C away ews undo twin 2>err && test_grep "HEAD is at .*, and on no branch: .refs/heads/own. is gone" err
 '
 
 test_expect_success 'P8: of several sessions one that can not end is named, and the answer tells of those that have ended' '

@@ -486,6 +486,47 @@ static int settle_head(struct ews_strv *said, struct ews_session *session, const
 	return write_head(said, session, admin, &was, step->id);
 }
 
+/* git's state as the workspace will have it: that of the entry which git had; a copy that is made anew has what was kept. */
+static int read_coming_git(struct ews_content *out, struct ews_session *session, const struct ews_step *step)
+{
+	struct ews_place place = ews_session_place(session);
+	EWS_CLEANUP(fd) int admin = -1;
+
+	if (session->method->owns_objects)
+		return read_kept_git(out, session, step);
+	admin = session->method->open_kept(&place, place.id, false);
+	return admin < 0 ? admin : ews_gitstate_read_files(&out->git, admin);
+}
+
+/* What settle_head() will say. The branches of a copy are its own, and come back with it unless it is made anew, with the project's. */
+static int foresee_head(struct ews_strv *said, struct ews_session *session, const struct ews_step *step)
+{
+	EWS_CLEANUP(content) struct ews_content content = EWS_CONTENT_INIT;
+	EWS_CLEANUP(snapshot) struct ews_snapshot kept = EWS_SNAPSHOT_INIT;
+	struct ews_head_was was = { &kept.head, false };
+	int rc = session->method->owns_objects ? is_there(session, step) : 0;
+
+	if (rc != 0)
+		return rc < 0 ? rc : 0;
+	rc = find_kept(&kept, session, step);
+	if (rc == 0)
+		rc = read_coming_git(&content, session, step);
+	if (rc < 0)
+		return ews_error_if_passing(rc);
+	was.is_damaged = kept.is_head_damaged;
+	rc = ews_head_settle(&content.git, said, session, &was, step->id);
+	return rc < 0 ? rc : 0;
+}
+
+int ews_end_foresee(struct ews_transition_result *put, struct ews_session *session, const struct ews_step *step)
+{
+	int rc = ews_end_find_kept(&put->expired, session, step);
+
+	if (rc < 0 || session->method->is_project || session->repo->is_plain)
+		return rc;
+	return foresee_head(&put->branches, session, step);
+}
+
 int ews_end_call_off(struct ews_session *session, struct ews_step *step)
 {
 	EWS_CLEANUP(free) char *trash = ews_transition_trash_path(session->repo, session, step->id);

@@ -36,6 +36,8 @@ int ews_end_carry_out(struct ews_session *session, struct ews_step *step);
  * `put` names as `expired` what that is not; as `branches` why HEAD is on none.
  */
 int ews_end_take_back(struct ews_transition_result *put, struct ews_session *session, struct ews_step *step);
+/* What that would say, with nothing done. Fails with EWS_ENOTFOUND, naming it, when what it needs is gone. */
+int ews_end_foresee(struct ews_transition_result *put, struct ews_session *session, const struct ews_step *step);
 /*
  * Does the workspace stand in its place, of which nothing was moved to trash, for it was gone when the session ended? Then it is that
  * one that comes back.

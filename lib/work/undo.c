@@ -477,7 +477,7 @@ static int turn_of_session(struct ews_undo_result *out, struct ews_repo *repo, s
 	if (!strcmp(step->verb, "end")) {
 		if (!opts->dry_run)
 			return turn_end(out, &session, step, opts);
-		return opts->redo ? 0 : ews_end_find_kept(&out->put.expired, &session, step);
+		return opts->redo ? 0 : ews_end_foresee(&out->put, &session, step);
 	}
 	if (session.state.state == EWS_STATE_ENDED)
 		return refuse_ended(step);
