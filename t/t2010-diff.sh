@@ -588,7 +588,9 @@ test_expect_success 'P7, P8: of snapshots that somebody rewrote together with hi
 		git -C rewritten ews diff w "$one" >out 2>err && test_cmp want.two out && test_grep "^note: refs/ews/snapshots/$one was rewritten" err && git -C rewritten ews diff "$one" w >out && test_cmp want.one out
 	} && as_before && git -C rewritten ews status w >out && test_grep "^ *Changes: *2 files" out && test_grep "Project: *refs/ews/sessions/w was rewritten" out && test_expect_code 1 git -C rewritten ews snapshot verify w >out && test_grep "refs/ews/sessions/w was rewritten by somebody; .git ews doctor --fix." out &&
 	git -C rewritten for-each-ref --format="delete %(refname)" refs/original | git -C rewritten update-ref --stdin && git -C rewritten reflog expire --expire=now --all && git -C rewritten gc -q --prune=now && as_before &&
-	rm "${ws:?}/secret" && git -C rewritten ews diff --name-status w >out 2>err && test_grep "^D.secret$" out
+	rm "${ws:?}/secret" && git -C rewritten ews diff --name-status w >out 2>err && test_grep "^D.secret$" out &&
+	says="was rewritten by somebody; .git ews doctor --fix. puts it back" && git -C rewritten ews diff --json w "$one" >json && jq -r ".rewritten[]" json >out && test_line_count = 2 out && test_grep "^refs/ews/sessions/w $says" out && test_grep "^refs/ews/snapshots/$one $says" out && git -C rewritten ews diff --json HEAD HEAD >json && jq -e ".rewritten == []" json &&
+	git -C rewritten ews end --dry-run w 2>err && test_grep "^drift: refs/ews/sessions/w $says" err && git -C rewritten ews end --json w >json && jq -r ".drift[], .sessions[].drift[]" json >out && grep -c "^refs/ews/sessions/w $says" out >n && test "$(cat n)" = 2
 '
 
 test_done

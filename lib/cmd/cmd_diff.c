@@ -312,10 +312,18 @@ static void settle_relative(struct ews_strv *options, const struct ews_cmd_ctx *
 	ews_strv_add_array(options, settled.items);
 }
 
+/* Which of the two states somebody rewrote: what is compared is what they were made of. */
+static void tell_rewritten(struct ews_strv *out, const struct ews_diff *diff)
+{
+	ews_rewritten_tell(out, &diff->from.snapshot);
+	ews_rewritten_tell(out, &diff->to.snapshot);
+}
+
 static int show_json(struct ews_cmd_ctx *ctx, const struct settings *set, const struct ews_session *session,
 		     struct ews_diff *diff, const struct ews_strv *stale)
 {
 	EWS_CLEANUP(json) cJSON *object = ews_cmd_json_new("diff");
+	EWS_CLEANUP(strv) struct ews_strv rewritten = EWS_STRV_INIT;
 	int rc;
 
 	ews_render_string(object, "session_id", session ? session->state.id : NULL);
@@ -325,6 +333,8 @@ static int show_json(struct ews_cmd_ctx *ctx, const struct settings *set, const 
 		(void)cJSON_AddBoolToObject(object, "stale", stale->n);
 		ews_render_sentences(object, "stale_reasons", stale);
 	}
+	tell_rewritten(&rewritten, diff);
+	ews_render_sentences(object, "rewritten", &rewritten);
 	rc = set->diff.changes == EWS_CHANGES_DIFF ? ews_diff_texts(diff, ctx->repo) : 0;
 	if (rc == 0)
 		rc = ews_render_changes(object, ctx->repo, diff, set->diff.changes);
@@ -344,8 +354,7 @@ static int show_text(struct ews_cmd_ctx *ctx, const struct settings *set, const 
 
 	for (i = 0; i < stale->n; i++)
 		ews_cmd_note(ctx, "stale: %s", stale->items[i]);
-	ews_rewritten_tell(&rewritten, &diff->from.snapshot);
-	ews_rewritten_tell(&rewritten, &diff->to.snapshot);
+	tell_rewritten(&rewritten, diff);
 	for (i = 0; i < rewritten.n; i++)
 		ews_cmd_note(ctx, "%s", rewritten.items[i]);
 	ews_pager_start(ctx);

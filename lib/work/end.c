@@ -38,6 +38,7 @@
 #include "work/session_place.h"
 #include "work/session_project.h"
 #include "work/snapshot.h"
+#include "work/snapshot_rewritten.h"
 #include "work/tripwire.h"
 #include "work/whose.h"
 
@@ -65,6 +66,16 @@ struct drift {
 	struct ews_repo *project; /* NULL: it is gone */
 };
 
+/* Was the base, by somebody? One that can't be read is told of where it is needed. */
+static void tell_rewritten(struct ews_strv *out, const struct ews_session *session)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot base = EWS_SNAPSHOT_INIT;
+
+	if (ews_snapshot_base(&base, session) < 0)
+		ews_error_clear();
+	ews_rewritten_tell(out, &base);
+}
+
 /* It informs; a project that is gone must not keep a session from its end, nor a record that is. */
 static struct drift drift_of(struct ews_end_result *out, struct ews_session *session)
 {
@@ -72,6 +83,7 @@ static struct drift drift_of(struct ews_end_result *out, struct ews_session *ses
 
 	if (ews_session_project(&drift.project, session) < 0)
 		ews_error_clear();
+	tell_rewritten(&out->drift, session);
 	return drift;
 }
 

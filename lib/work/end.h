@@ -50,7 +50,7 @@ struct ews_end_result {
 	struct ews_farewell stored; /* among the artifacts */
 	bool has_reverted; /* in place */
 	struct ews_revert_result reverted;
-	struct ews_strv drift; /* what of the project changed since the start, a sentence each */
+	struct ews_strv drift; /* what of the project, or the base itself, changed since the start, a sentence each */
 	struct ews_strv skipped; /* "<path>\t<reason>": not in the snapshot, but still in trash */
 	struct ews_strv unfiltered; /* "<path>\t<filter>": of a workspace that is gone, in the snapshot as git stores it */
 };
