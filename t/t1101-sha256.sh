@@ -166,7 +166,8 @@ test_expect_success 'P4: where git can not be asked no object is missing: nobody
 
 test_expect_success 'P4: nor is one where a signal ends git' '
 	sha256_repo killed && start_ws killed k && snap=$(git -C killed ews snapshot create k) && mkdir dies && printf "#!/bin/sh\ncase \" \$* \" in *\" cat-file \"*) kill -KILL \$\$ ;; esac\nexec %s \"\$@\"\n" "$(command -v git)" >dies/git && chmod +x dies/git &&
-	(PATH=$PWD/dies:$PATH && test_expect_code 1 git-ews -C killed doctor >out) && test_grep "problem  refs .*$snap.: .* was ended by signal 9" out && test_grep ! "is missing" out && test_grep ! "update-ref" out && git -C killed ews end k
+	(PATH=$PWD/dies:$PATH && test_expect_code 1 git-ews -C killed doctor >out) && test_grep "problem  refs .*$snap.: .* was ended by signal 9" out && test_grep ! "is missing" out && test_grep ! "update-ref" out &&
+	git -C killed tag v1 && sed -i "s/ cat-file / rev-parse /; s/-KILL/-HUP/" dies/git && (PATH=$PWD/dies:$PATH && test_expect_code 128 env --default-signal=HUP git-ews -C killed diff k v1 2>err) && test_grep "git rev-parse. was ended by signal 1$" err && test_grep ! "no snapshot" err && git -C killed ews end k
 '
 
 test_expect_success STRACE 'P4: nor is it what the undo of an end that was killed needs: recover waits for git' '

@@ -361,14 +361,22 @@ int ews_proc_start(pid_t *pid, const struct ews_proc *p)
 	return rc;
 }
 
-int ews_proc_reap(pid_t pid, const char *name)
+/* `*signal` (may be NULL) is which one ended it, 0: none. */
+static int reap(int *signal, pid_t pid, const char *name)
 {
 	int status;
 
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return ews_error(EWS_EIO, "cannot wait for '%s': %s", name, strerror(errno));
+	if (signal)
+		*signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int ews_proc_reap(pid_t pid, const char *name)
+{
+	return reap(NULL, pid, name);
 }
 
 int ews_proc_run(const struct ews_proc *p)
@@ -383,7 +391,7 @@ int ews_proc_run(const struct ews_proc *p)
 		link.pid_fd = (int)syscall(SYS_pidfd_open, link.pid, 0);
 	rc = converse_quietly(&link, p);
 	if (!rc)
-		return ews_proc_reap(link.pid, p->argv[0]);
+		return reap(p->signal, link.pid, p->argv[0]);
 	(void)kill(link.pid, SIGKILL); /* ours and not reaped, so it is surely the right one */
 	(void)ews_proc_reap(link.pid, p->argv[0]); /* how a killed one ended says nothing */
 	if (rc < 0)

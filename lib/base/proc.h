@@ -25,6 +25,7 @@ struct ews_proc {
 	int in_fd, out_fd, err_fd; /* when > 0, used as they are; out/err 0 with no buffer: inherited */
 	struct ews_buf *out; /* collects standard output */
 	struct ews_buf *err; /* collects standard error */
+	int *signal; /* which one ended it, 0: none; where a status of its own may look like that; may be NULL */
 	unsigned timeout_ms; /* 0: none */
 	ews_progress_fn progress; /* how many bytes came to `out`, and that it still runs, some times a second; may be NULL */
 	void *payload;

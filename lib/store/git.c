@@ -247,6 +247,7 @@ int ews_git_run(const struct ews_git_opts *opts, char *const *args)
 	EWS_CLEANUP(strv) struct ews_strv env = EWS_STRV_INIT;
 	EWS_CLEANUP(buf) struct ews_buf err = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *sentence = NULL;
+	int status, signal = 0;
 	struct ews_proc proc = {
 		.cwd = opts->work_tree ? opts->work_tree : "/",
 		.input = opts->input,
@@ -255,11 +256,11 @@ int ews_git_run(const struct ews_git_opts *opts, char *const *args)
 		.out_fd = opts->out_fd,
 		.out = opts->out,
 		.err = opts->err ? opts->err : &err,
+		.signal = &signal,
 		.own_group = opts->own_group,
 		.progress = opts->progress,
 		.payload = opts->payload,
 	};
-	int status;
 
 	ews_buf_init_max(&err, STDERR_MAX);
 	if (make_argv(&argv, opts, args) < 0)
@@ -273,8 +274,9 @@ int ews_git_run(const struct ews_git_opts *opts, char *const *args)
 	status = ews_proc_run(&proc);
 	if (status < 0)
 		return ews_error_wrap("cannot run git");
-	if (status > GIT_USAGE)
-		return fail_signal(args[0], status - 128);
+	/* SIGHUP's is GIT_USAGE as well. A script in git's place tells of one by its own status. */
+	if (signal || status > GIT_USAGE)
+		return fail_signal(args[0], signal ? signal : status - 128);
 	if (status < 128 || opts->err)
 		return status;
 	sentence = ews_git_sentence(&err);
