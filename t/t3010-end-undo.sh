@@ -800,6 +800,13 @@ test_expect_success 'P1, P2: undo of an end puts HEAD on no branch that has gone
 	start_ws away twin --method snapshot && git -C "$ws" checkout -q -b own && git -C away ews end twin && git -C away ews undo --dry-run twin 2>err && test_must_be_empty err && rm -r "${HOME:?}"/.superqode/working/away/trash/*/workspace && git -C away ews undo --dry-run twin 2>err && test_grep "HEAD is at .*, and on no branch: .refs/heads/own. is gone" err && test_expect_code 1 git -C away ews undo twin 2>err && test_grep "HEAD is at .*, and on no branch: .refs/heads/own. is gone" err
 '
 
+test_expect_success 'P4: what an end and a drop have moved to trash comes back though somebody rewrote it there, or doctor --fix made it again' '
+	test_repo rewrites && echo secret >rewrites/secret && git -C rewrites add secret && git -C rewrites commit -qm secret && start_ws rewrites w && snap=$(git -C rewrites ews snapshot create w) && echo mine >"${ws:?}/mine" && git -C rewrites ews end w && git -C rewrites ews snapshot drop "$snap" && git -C rewrites for-each-ref refs/ews/trash >before &&
+	drop="git rm -q --cached --ignore-unmatch secret" && (cd rewrites && FILTER_BRANCH_SQUELCH_WARNING=1 git filter-branch -f --index-filter "$drop" -- --all) >out 2>&1 && git -C rewrites for-each-ref refs/ews/trash >after && ! cmp -s before after &&
+	git -C rewrites ews undo && git -C rewrites ews undo --dry-run && git -C rewrites ews undo && test "$(cat "${ws:?}/mine")" = mine && git -C rewrites ews diff w >out 2>err && test_grep "refs/ews/sessions/w was rewritten" err && git -C rewrites ews snapshot show "$snap" >out && git -C rewrites ews undo --redo && git -C rewrites ews undo --redo && test_path_is_missing "$ws" &&
+	git -C rewrites ews doctor --fix >out && grep "$snap" before >want && git -C rewrites for-each-ref "refs/ews/trash/$snap" >out && test_cmp want out && git -C rewrites ews undo && git -C rewrites ews undo && test "$(cat "${ws:?}/mine")" = mine && git -C rewrites ews diff w >out 2>err && test_grep ! "rewritten" err && git -C rewrites ews snapshot verify w "$snap"
+'
+
 test_expect_success 'P8: of several sessions one that can not end is named, and the answer tells of those that have ended' '
 	test_repo multi && for s in s1 s2 s3 s4 s5; do
 		start_ws multi $s && echo $s >"${ws:?}/$s" || return 1

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/str.h"
 #include "base/sync.h"
+#include "store/commit.h"
 
 #define TOGETHER_MAX 64 /* refs that are named together: each has some descriptors until it is */
 
@@ -62,6 +63,39 @@ static int split_ref(struct ews_oid *oid, char **to, char *line, const struct ew
 	return ews_oid_parse(oid, hex);
 }
 
+/* Is what has that name another commit of the snapshot `id`? Then `*oid` becomes that one. */
+static int take_rewritten(struct ews_oid *oid, struct ews_repo *repo, const char *name, const char *id)
+{
+	EWS_CLEANUP(commit) struct ews_commit commit = EWS_COMMIT_INIT;
+	EWS_CLEANUP(free) char *said = NULL;
+	struct ews_oid there;
+	int rc = ews_odb_ref_read(&there, repo->odb, name);
+
+	if (rc == 0 && !ews_oid_equal(&there, oid)) {
+		rc = ews_odb_read_commit(&commit, repo->odb, &there);
+		said = rc < 0 ? NULL : ews_commit_trailer(commit.message, "Ews-Snapshot");
+		if (said && !strcmp(said, id))
+			*oid = there;
+	}
+	/* Whatever else is there whoever moves the ref will say. */
+	return rc < 0 ? ews_error_if_passing(rc) : 0;
+}
+
+/*
+ * Split, and `*oid` as it is by now: since the line was written somebody may have rewritten the commit of a snapshot, whose name in trash
+ * is its id, or put it back (work/snapshot_rewritten). Who carries the step out has just read it.
+ */
+static int read_ref(struct ews_oid *oid, char **to, char *line, struct ews_repo *repo, const struct ews_step *step)
+{
+	int rc = split_ref(oid, to, line, step);
+	const char *id = rc == 0 ? ews_str_after(*to, EWS_REF_TRASH) : NULL;
+
+	if (!id || step->state == EWS_STEP_PLANNED)
+		return rc;
+	rc = take_rewritten(oid, repo, line, id);
+	return rc < 0 ? rc : take_rewritten(oid, repo, *to, id);
+}
+
 /* A step whose refs move. */
 struct moving {
 	struct ews_repo *repo;
@@ -85,7 +119,7 @@ static int take_turn(struct moving *moving, const char *line)
 	EWS_CLEANUP(free) char *from = ews_strdup(line);
 	struct ews_oid oid;
 	char *to;
-	int rc = split_ref(&oid, &to, from, moving->step);
+	int rc = read_ref(&oid, &to, from, moving->repo, moving->step);
 
 	if (rc == 0 && (moving->turns & ADD))
 		rc = add_name(moving->repo, moving->back ? from : to, &oid);
@@ -180,7 +214,7 @@ static int ask_of_all(struct ews_repo *repo, const struct ews_step *step, ask_fn
 		struct ews_oid oid;
 		char *to;
 
-		rc = split_ref(&oid, &to, line, step);
+		rc = read_ref(&oid, &to, line, repo, step);
 		if (rc == 0)
 			rc = ask(repo, line, to, &oid);
 	}

@@ -17,7 +17,7 @@
 /*
  * Rename all refs that `step` moved to trash, or (`back`) out of it again; harmless when already done, wholly or half. Fails
  * with EWS_ENOTFOUND when what one of them led to is gone, with EWS_ESTALE or EWS_EEXISTS when it leads elsewhere by now; the
- * others are renamed all the same.
+ * others are renamed all the same. Another commit of the same snapshot, which somebody rewrote or put back, is not elsewhere.
  */
 int ews_step_refs_move(struct ews_repo *repo, const struct ews_step *step, bool back);
 /* Is what they lead to there? Fails with EWS_ENOTFOUND, naming one that is gone. */
