@@ -233,6 +233,15 @@ test_expect_success 'P4: a lock on the index that another program has open is no
 	: >go && test_wait_for 20 has_gone && rm p/.git/index.lock p/.git/hooks/pre-commit && git -C p ews recover --all && files_of p >got && test_cmp p.was got && refs >got && test_cmp refs.was got
 '
 
+# A hook that leaves behind a git that packs refs, told by $@, stopped before it gives the file that it wrote its name.
+test_expect_success STRACE 'P1: nor is the lock on packed refs of a git that works in a workspace, or stands elsewhere' '
+	printf "#!/bin/sh\ncd .. && read how <how && { strace -f -qq -o stopped -e trace=rename -e inject=rename:signal=SIGSTOP:when=1 env -u GIT_DIR -u GIT_INDEX_FILE \$how pack-refs --all && : >packed; } <&- >said 2>&1 3>&- &\nwhile ! grep -qs \"stopped by SIGSTOP\" ../stopped; do sleep 0.1; done\n" >p/.git/hooks/pre-commit && chmod +x p/.git/hooks/pre-commit && ln -s "$PWD/p" "${TMPDIR:?}/p-$$" && ln -s "$s" "${TMPDIR:?}/s-$$" && test_when_finished "rm $TMPDIR/p-$$ $TMPDIR/s-$$" &&
+	for how in "git --git-dir=$TMPDIR/p-$$/.git" "git --git-dir p/.git" "env GIT_DIR=p/.git git" "git -C $TMPDIR/s-$$"; do
+		rm -f stopped packed && git -C p update-ref refs/heads/loose HEAD && echo "$how" >how && git -C p ews apply --commit -m packing s && test_path_is_file p/.git/packed-refs.lock && kill -CONT "$(sed -n "/stopped by SIGSTOP/{s/ .*//p;q}" stopped)" && test_wait_for 20 test -e packed &&
+			test_path_is_missing p/.git/refs/heads/loose && git -C p rev-parse -q --verify loose >out && git -C p ews undo || { cat said; return 1; }
+	done && git -C p update-ref -d refs/heads/loose && rm p/.git/hooks/pre-commit && files_of p >got && test_cmp p.was got && refs >got && test_cmp refs.was got
+'
+
 test_expect_success 'P4: --commit is a commit of the user'\''s, with his hooks; undo takes it back' '
 	printf "#!/bin/sh\necho ran >>%s\ntest ! -e .git/no\n" "\"$PWD/hook\"" >p/.git/hooks/pre-commit && chmod +x p/.git/hooks/pre-commit &&
 	head=$(git -C p rev-parse HEAD) && git -C p ews apply --commit -m "the work" s >out && test_grep "Commit: $(git -C p rev-parse HEAD)" out && test_grep ran hook &&

@@ -157,7 +157,7 @@ static void add_process(struct ews_strv *out, pid_t pid)
 }
 
 /* Does the process whose directory in /proc is `name` stand in `path`, or hold something of it open? */
-static int uses(int proc, const char *name, const char *path)
+static int uses(int proc, const char *name, const void *path)
 {
 	static const char *const links[] = { "cwd", "root", "exe" };
 	EWS_CLEANUP(fd) int fd = openat(proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -170,7 +170,7 @@ static int uses(int proc, const char *name, const char *path)
 	return rc ? rc : has_open(fd, path);
 }
 
-int ews_inuse_list(struct ews_strv *out, const char *path)
+int ews_inuse_find(struct ews_strv *out, ews_inuse_fn is_one, const void *payload)
 {
 	pid_t ancestors[ANCESTORS_MAX];
 	size_t n = find_ancestors(ancestors);
@@ -187,7 +187,7 @@ int ews_inuse_list(struct ews_strv *out, const char *path)
 
 		if (*end || pid <= 0 || is_among(pid, ancestors, n) || !tells(dirfd(proc), entry->d_name))
 			continue;
-		rc = uses(dirfd(proc), entry->d_name, path);
+		rc = is_one(dirfd(proc), entry->d_name, payload);
 		if (rc > 0)
 			add_process(out, pid);
 	}
@@ -195,6 +195,11 @@ int ews_inuse_list(struct ews_strv *out, const char *path)
 		rc = fail_if_passing();
 	closedir(proc);
 	return rc;
+}
+
+int ews_inuse_list(struct ews_strv *out, const char *path)
+{
+	return ews_inuse_find(out, uses, path);
 }
 
 int ews_inuse_list_mounts(struct ews_strv *out, const char *path)

@@ -16,6 +16,11 @@
  */
 int ews_inuse_list(struct ews_strv *out, const char *path);
 
+/* Is the process whose directory below `proc_fd` is called `pid` one of those? Returns 1 or 0, fails as ews_inuse_list(). */
+typedef int (*ews_inuse_fn)(int proc_fd, const char *pid, const void *payload);
+/* The same of those of whom `is_one` says so. */
+int ews_inuse_find(struct ews_strv *out, ews_inuse_fn is_one, const void *payload);
+
 /*
  * What is mounted at `path` or below it, as "what is mounted at '<path>'": it goes where the directory goes, and keeps that
  * from being removed. Fails as ews_inuse_list() does.

@@ -24,8 +24,8 @@
 #include "store/litter.h"
 #include "store/packed_refs.h"
 #include "store/reflog.h"
+#include "work/git_at_work.h"
 #include "work/head.h"
-#include "work/inuse.h"
 
 #define NAMES_BYTES_MAX (256 * EWS_MIB)
 #define PATHS_BYTES_MAX \
@@ -45,45 +45,15 @@ struct words {
 	const char *action; /* what the reflog is to say was done; NULL: what git says */
 };
 
-/* Is one of those who use a directory a git, and none of ours? */
-static bool has_git(const struct ews_strv *users)
+/* As litter asks. */
+static bool is_at_work(void *repo)
 {
-	bool has = false;
-
-	for (size_t i = 0; i < users->n && !has; i++)
-		has = ews_str_begins(users->items[i], "git") && !ews_str_begins(users->items[i], "git-ews ");
-	return has;
+	return ews_git_at_work(repo);
 }
 
-/* Does any git stand in the project, or in its repository, or does another program hold the lock on its index? */
-static bool is_git_at_work(void *payload)
+static bool is_at_work_in(void *workspace)
 {
-	const struct ews_repo *repo = payload;
-	const char *const places[] = { repo->project, repo->common_dir };
-	EWS_CLEANUP(free) char *lock = ews_path_join(repo->git_dir, EWS_INDEX_LOCK);
-	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
-	int rc = ews_inuse_list(&users, lock);
-	bool found = users.n > 0;
-
-	ews_strv_clear(&users);
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && rc == 0; i++)
-		rc = ews_inuse_list(&users, places[i]);
-	if (rc < 0) {
-		ews_error_clear(); /* who can't be seen may be one */
-		found = true;
-	}
-	return found || has_git(&users);
-}
-
-/* Likewise in a workspace. */
-static bool is_git_in(void *payload)
-{
-	EWS_CLEANUP(strv) struct ews_strv users = EWS_STRV_INIT;
-
-	if (ews_inuse_list(&users, payload) == 0)
-		return has_git(&users);
-	ews_error_clear(); /* as above */
-	return true;
+	return ews_git_at_work_in(workspace);
 }
 
 /* One of ours is known whatever git does. */
@@ -96,7 +66,7 @@ static void sweep_index_lock(int git_fd, struct ews_litter_git *git)
 void ews_stage_sweep_index(int git_fd, const char *workspace, int64_t since_s)
 {
 	struct ews_litter_git git = { .since_s = since_s,
-				      .is_busy = is_git_in,
+				      .is_busy = is_at_work_in,
 				      .payload = (char *)(uintptr_t)workspace };
 
 	sweep_index_lock(git_fd, &git);
@@ -104,7 +74,7 @@ void ews_stage_sweep_index(int git_fd, const char *workspace, int64_t since_s)
 
 void ews_stage_sweep(struct ews_repo *repo, int64_t since_s, bool with_index)
 {
-	struct ews_litter_git git = { .since_s = since_s, .is_busy = is_git_at_work, .payload = repo };
+	struct ews_litter_git git = { .since_s = since_s, .is_busy = is_at_work, .payload = repo };
 	EWS_CLEANUP(fd) int objects = -1;
 
 	if (repo->is_plain)
