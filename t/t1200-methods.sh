@@ -254,6 +254,20 @@ test_expect_success 'in place: branches are put back, other refs are named with 
 	git -C refs ews undo r && git -C refs log --oneline -1 >out && test_grep one out && git -C refs ews end r && git -C refs for-each-ref refs/heads/main >out && grep "refs/heads/main" before >want && test_cmp want out
 '
 
+# run_commands <file>: run in the project "later" what it says takes refs back
+run_commands() {
+	sed -n "s/.*moved since the start; this takes it back: git/git/p" "$1" >commands && (cd later && sh -e ../commands)
+}
+
+test_expect_success 'P2: in place, back at a later state, no hint moves the branch that HEAD is on from where that state has it; the others are of the start' '
+	test_repo later && git -C later branch side && start=$(git -C later rev-parse main) && git -C later ews start --method in-place l && (cd later && echo 1 >one && git add one && git commit -qm one && git branch -f side) && one=$(git -C later rev-parse main) && (cd later && git ews snapshot create) >id &&
+	(cd later && git checkout -qb work && echo 2 >two && git add two && git commit -qm two) && two=$(git -C later rev-parse work) && (cd later && git ews snapshot create) >id2 && (cd later && git checkout -q main && echo 3 >three && git add three && git commit -qm three) &&
+	git -C later ews revert --to "$(cat id2)" l >out 2>err && test_grep "Status: Verified" out && test_grep ! "refs/heads/work" err && run_commands err && test_line_count = 2 commands && git -C later status --porcelain >st && test_must_be_empty st && test "$(git -C later rev-parse HEAD work main side)" = "$(printf "%s\n" $two $two $start $start)" &&
+	git -C later ews undo l && git -C later branch -f side main && git -C later ews revert --json --dry-run --to "$(cat id)" l >json && test_json_count json .ref_commands 2 && test_grep ! "update-ref refs/heads/main" json && git -C later ews revert l -- one 2>err && test_grep ! "refs/heads/main" err && git -C later ews undo l &&
+	git -C later ews revert --to "$(cat id)" l >out 2>err && test_grep "Status: Verified" out && test_grep ! "refs/heads/main" err && test_grep "is new since the start, and alone holds what this shows: git log refs/heads/work --" err && run_commands err && test_line_count = 1 commands && git -C later status --porcelain >st && test_must_be_empty st &&
+	test "$(git -C later rev-parse HEAD main side)" = "$(printf "%s\n" $one $one $start)" && git -C later symbolic-ref HEAD >out && test_grep "^refs/heads/main$" out && git -C later ews end l 2>err && test "$(git -C later rev-parse HEAD main)" = "$(printf "%s\n" $start $start)" && git -C later status --porcelain >st && test_must_be_empty st
+'
+
 # <repository>: where the branch "main" is, and HEAD
 heads() {
 	git -C "$1" rev-parse refs/heads/main && git_dir=$(git -C "$1" rev-parse --absolute-git-dir) && cat "${git_dir:?}/HEAD"

@@ -179,10 +179,12 @@ void ews_render_ref_commands_talk(const struct ews_cmd_ctx *ctx, const struct ew
 		if (ews_str_begins(commands->items[i], EWS_TRIPWIRE_SHOW) ||
 		    ews_str_begins(commands->items[i], EWS_TRIPWIRE_SHOW_TAG) ||
 		    !strcmp(commands->items[i], EWS_TRIPWIRE_STASHES))
-			ews_cmd_warn(ctx, "a ref of the project is new, and alone holds what this shows: %s",
+			ews_cmd_warn(ctx,
+				     "a ref of the project is new since the start, and alone holds what this shows: %s",
 				     commands->items[i]);
 		else
-			ews_cmd_warn(ctx, "a ref of the project moved; this takes it back: %s", commands->items[i]);
+			ews_cmd_warn(ctx, "a ref of the project moved since the start; this takes it back: %s",
+				     commands->items[i]);
 }
 
 void ews_render_moved_talk(const struct ews_cmd_ctx *ctx, const char *top, const struct ews_transition_result *put)

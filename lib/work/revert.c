@@ -14,6 +14,7 @@
 #include "base/sync.h"
 #include "store/reserve.h"
 #include "work/anew.h"
+#include "work/head.h"
 #include "work/proof.h"
 #include "work/session_lock.h"
 #include "work/session_place.h"
@@ -107,8 +108,42 @@ static int go(struct ews_revert_result *out, struct ews_repo *repo, struct ews_s
 	return rc;
 }
 
-/* In place refs are the project's own, and the state has but the branch that HEAD is on. */
-static int find_moved_refs(struct ews_revert_result *out, const struct ews_session *session)
+/* The branch that HEAD is on, there or not; NULL: none, or nobody can tell. The caller frees it. */
+static char *present_branch(struct ews_repo *repo)
+{
+	EWS_CLEANUP(gitstate) struct ews_gitstate git = EWS_GITSTATE_INIT;
+
+	if (ews_gitstate_read_files(&git, repo->git_fd) == 0)
+		return ews_head_last_ref(repo, &git);
+	ews_error_clear(); /* whoever reverts has been told */
+	return NULL;
+}
+
+/*
+ * The branch that HEAD is on belongs to the state: index and files are of its commit. So it is known as the target has it, or as it is,
+ * where it is left alone, or nothing was done yet; elsewhere than these it would tear them apart.
+ */
+static void expect_branch(struct ews_tripwire *before, const struct ews_tripwire *now, struct ews_repo *repo,
+			  const struct ews_snapshot *target, const struct ews_revert_opts *opts)
+{
+	EWS_CLEANUP(free)
+	char *branch = opts->only ? present_branch(repo) : ews_strdup(target->branch ? target->branch : "");
+	EWS_CLEANUP(free) char *name = NULL;
+	char hex[EWS_OID_HEX_MAX];
+
+	if (!branch || !*branch)
+		return;
+	name = ews_strfmt("ref %s", branch);
+	if (opts->only || opts->dry_run)
+		ews_tripwire_set(before, name, ews_tripwire_find(now, name));
+	else
+		ews_tripwire_set(before, name,
+				 ews_oid_is_none(&target->head) ? NULL : ews_oid_hex(hex, &target->head));
+}
+
+/* In place refs are the project's own, and the state has but the branch that HEAD is on: the others are compared with the start. */
+static int find_moved_refs(struct ews_revert_result *out, const struct ews_session *session,
+			   const struct ews_snapshot *target, const struct ews_revert_opts *opts)
 {
 	EWS_CLEANUP(tripwire) struct ews_tripwire before = EWS_TRIPWIRE_INIT;
 	EWS_CLEANUP(tripwire) struct ews_tripwire now = EWS_TRIPWIRE_INIT;
@@ -119,9 +154,11 @@ static int find_moved_refs(struct ews_revert_result *out, const struct ews_sessi
 	rc = ews_tripwire_read(&before, session->fd);
 	if (rc == 0)
 		rc = ews_tripwire_take(&now, session->repo);
-	if (rc == 0)
-		ews_tripwire_ref_commands(&out->ref_commands, &before, &now, session->repo);
-	return rc;
+	if (rc < 0)
+		return rc;
+	expect_branch(&before, &now, session->repo, target, opts);
+	ews_tripwire_ref_commands(&out->ref_commands, &before, &now, session->repo);
+	return 0;
 }
 
 /*
@@ -167,7 +204,7 @@ int ews_revert(struct ews_revert_result *out, struct ews_session *session, const
 		rc = find_seen(&seen, session, opts->is_redone ? &target : NULL);
 	if (rc >= 0)
 		rc = go(out, session->repo, session, &target, &base, rc > 0 ? &seen : NULL, opts);
-	return rc < 0 ? rc : find_moved_refs(out, session);
+	return rc < 0 ? rc : find_moved_refs(out, session, &target, opts);
 }
 
 int ews_restore_project(struct ews_revert_result *out, struct ews_repo *repo, const struct ews_snapshot *snapshot,

@@ -28,7 +28,7 @@ struct ews_revert_opts {
 
 struct ews_revert_result {
 	struct ews_transition_result put;
-	struct ews_strv ref_commands; /* in place: what takes back the refs that moved since the start */
+	struct ews_strv ref_commands; /* in place: what takes back the refs that moved since the start, but for HEAD's branch, which is of the target */
 	char *undo; /* the step's id; NULL when nothing was changed or on a dry run */
 };
 

@@ -760,6 +760,23 @@ const char *ews_tripwire_find(const struct ews_tripwire *tripwire, const char *n
 	return line ? *line + strlen(name) + 1 : NULL;
 }
 
+/* Is it about something else than `payload`? */
+static bool is_of_another(void *payload, const char *line)
+{
+	return name_len(line) != strlen(payload) || !ews_str_begins(line, payload);
+}
+
+void ews_tripwire_set(struct ews_tripwire *tripwire, const char *name, const char *value)
+{
+	EWS_CLEANUP(free) char *of = ews_strdup(name);
+
+	ews_strv_filter(&tripwire->lines, is_of_another, of);
+	if (!value)
+		return;
+	ews_strv_addf(&tripwire->lines, "%s %s", name, value);
+	qsort(tripwire->lines.items, tripwire->lines.n, sizeof(*tripwire->lines.items), cmp_lines);
+}
+
 bool ews_tripwire_follow(struct ews_tripwire *kept, const struct ews_tripwire *before,
 			 const struct ews_tripwire *after)
 {

@@ -46,6 +46,8 @@ void ews_tripwire_commands(struct ews_strv *out, const struct ews_tripwire *befo
 			   const struct ews_tripwire *after, const struct ews_repo *repo, const char *kept);
 /* What `tripwire` has of `name` ("HEAD", "ref refs/heads/main"): a digest or an id; NULL: nothing. */
 const char *ews_tripwire_find(const struct ews_tripwire *tripwire, const char *name);
+/* Let `tripwire` have that of `name`; NULL: nothing. */
+void ews_tripwire_set(struct ews_tripwire *tripwire, const char *name, const char *value);
 /*
  * Let `kept` know the config as it is in `after`, where it knew it as it was in `before`: we have changed it ourselves, as
  * we were asked to. What it knew otherwise stays a difference. Returns whether `kept` changed.
