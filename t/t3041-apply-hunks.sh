@@ -116,6 +116,14 @@ test_expect_success 'P4: what the index has above or below what an undo brings b
 	git -C way ews undo --redo 2>err && test_grep "and kept in trash: run.sh/in/deep$" err && git -C way ls-files -s >got && test_cmp staged got && git -C way ews undo && git -C way ls-files -s >got && test_cmp deep got
 '
 
+test_expect_success 'P8: what --index and --commit staged, or the undo of them, is drift to no session; what somebody stages besides is, at the same time as well' '
+	test_repo ours && for id in a b c d e f; do start_ws ours $id && echo $id >"${ws:?}/$id" || return 1; done && git -C ours ews apply --index a && git -C ours ews end a 2>err && test_grep ! drift err &&
+	git -C ours ews apply --index b && git -C ours ews undo && git -C ours ews undo --redo && git -C ours commit -qm ab && git -C ours ews apply --commit c && for id in b c; do git -C ours ews end $id 2>err && test_grep "^drift: ref refs/heads/main moved" err && test_grep ! "index changed" err || return 1; done &&
+	echo mine >ours/mine && git -C ours add mine && git -C ours ews apply --index d && git -C ours ews end d 2>err && test_grep "^drift: index changed$" err && start_ws ours g && git -C ours ews apply --index e && echo more >>ours/mine && git -C ours add mine && git -C ours ews end g 2>err && test_grep "^drift: index changed$" err &&
+	start_ws ours h && echo beside >ours/beside && mkdir staging && printf "#!/bin/sh\ncase \" \$* \" in *\" update-index --add \"*) \"%s\" -C \"%s\" add beside ;; esac\nexec \"%s\" \"\$@\"\n" "$real" "$PWD/ours" "$real" >staging/git && chmod +x staging/git &&
+	PATH="$PWD/staging:$PATH" git-ews -C ours apply --index f && git -C ours ls-files f beside >out && test_line_count = 2 out && git -C ours ews end h 2>err && test_grep "^drift: index changed$" err
+'
+
 test_expect_success 'P1: --index refuses what the index has otherwise, --commit what else is staged, both conflicts' '
 	test_expect_code 1 git -C p ews apply --commit s 2>err && test_grep "staged" err && git -C p reset -q --hard && echo b >>p/b/same && files_of p >before && refs >refs.before &&
 	test_expect_code 1 git -C p ews apply --index s 2>err && test_grep "b/same.*index" err && test_expect_code 1 git -C p ews apply --commit --3way s &&

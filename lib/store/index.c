@@ -552,6 +552,25 @@ static bool is_same_entry(const struct ews_index_entry *a, const struct ews_inde
 	       a->is_skip_worktree == b->is_skip_worktree && !strcmp(a->path, b->path);
 }
 
+/* The first entry from `i` on that is at none of `paths`. */
+static size_t beside(const struct ews_index *index, size_t i, const struct ews_strv *paths)
+{
+	while (i < index->n && ews_strv_sorted_has(paths, index->items[i].path))
+		i++;
+	return i;
+}
+
+bool ews_index_is_alike_beside(const struct ews_index *a, const struct ews_index *b, const struct ews_strv *paths)
+{
+	size_t i = beside(a, 0, paths), k = beside(b, 0, paths);
+
+	while (i < a->n && k < b->n && is_same_entry(&a->items[i], &b->items[k])) {
+		i = beside(a, i + 1, paths);
+		k = beside(b, k + 1, paths);
+	}
+	return i == a->n && k == b->n;
+}
+
 bool ews_index_is_alike(const struct ews_gitstate *a, const struct ews_gitstate *b, enum ews_hash_algo algo)
 {
 	EWS_CLEANUP(index) struct ews_index was = EWS_INDEX_INIT;

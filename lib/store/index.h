@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
+#include "base/strv.h"
 #include "store/entry.h"
 #include "store/gitstate.h"
 #include "store/odb.h"
@@ -70,6 +71,8 @@ int ews_index_borrow_state(struct ews_index *out, const struct ews_gitstate *sta
  * understood, is like none.
  */
 bool ews_index_is_alike(const struct ews_gitstate *a, const struct ews_gitstate *b, enum ews_hash_algo algo);
+/* The same of two that were read, but for what they name at `paths`, which are sorted. */
+bool ews_index_is_alike_beside(const struct ews_index *a, const struct ews_index *b, const struct ews_strv *paths);
 
 /* The first entry of `path` (its lowest stage), or NULL. */
 const struct ews_index_entry *ews_index_find(const struct ews_index *index, const char *path);

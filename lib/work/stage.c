@@ -26,6 +26,7 @@
 #include "store/reflog.h"
 #include "work/git_at_work.h"
 #include "work/head.h"
+#include "work/tripwire.h"
 
 #define NAMES_BYTES_MAX (256 * EWS_MIB)
 #define PATHS_BYTES_MAX \
@@ -365,6 +366,44 @@ int ews_stage_check(struct ews_repo *repo, const struct ews_content *now, const 
 	return 0;
 }
 
+/* The index before we stage something in it. */
+struct unstaged {
+	struct ews_index index;
+	struct ews_tripwire tripwire;
+	bool is_known;
+};
+
+static void release_unstaged(struct unstaged *unstaged)
+{
+	ews_index_release(&unstaged->index);
+	ews_tripwire_release(&unstaged->tripwire);
+}
+
+EWS_CLEANUP_DEFINE(unstaged, struct unstaged, release_unstaged)
+
+#define UNSTAGED_INIT { EWS_INDEX_INIT, EWS_TRIPWIRE_INIT, false }
+
+/* Who can't tell what was staged before names ours as well. */
+static void note_unstaged(struct unstaged *out, struct ews_repo *repo)
+{
+	out->is_known = read_index(&out->index, repo) == 0 && ews_tripwire_take_index(&out->tripwire, repo) == 0;
+	ews_error_clear();
+}
+
+/*
+ * Once we have staged `paths`, which are sorted, that is told, unless somebody staged something else at the same time: the indexes are
+ * read before and after the tripwire takes them.
+ */
+static void tell_staged(struct ews_repo *repo, const struct unstaged *before, const struct ews_strv *paths)
+{
+	EWS_CLEANUP(unstaged) struct unstaged now = UNSTAGED_INIT;
+
+	if (before->is_known && ews_tripwire_take_index(&now.tripwire, repo) == 0 &&
+	    read_index(&now.index, repo) == 0 && ews_index_is_alike_beside(&before->index, &now.index, paths))
+		ews_tripwire_tell_index(repo, &before->tripwire, &now.tripwire);
+	ews_error_clear();
+}
+
 static int update(struct ews_repo *repo, const struct ews_buf *input, const char *const *args)
 {
 	EWS_CLEANUP(buf) struct ews_buf out = EWS_BUF_INIT;
@@ -409,7 +448,7 @@ static int update_paths(struct ews_repo *repo, const struct ews_strv *paths, con
 	return input.len ? update(repo, &input, args) : 0;
 }
 
-int ews_stage_add(struct ews_repo *repo, const struct ews_strv *paths, const struct ews_strv *gone)
+static int add(struct ews_repo *repo, const struct ews_strv *paths, const struct ews_strv *gone)
 {
 	static const char *const drop[] = { "update-index", "--force-remove", "-z", "--stdin", NULL };
 	static const char *const add[] = { "update-index", "--add", "--remove", "--replace", "-z", "--stdin", NULL };
@@ -423,6 +462,24 @@ int ews_stage_add(struct ews_repo *repo, const struct ews_strv *paths, const str
 	if (rc == 0)
 		rc = update_paths(repo, gone, drop);
 	return rc < 0 ? rc : update_paths(repo, paths, add);
+}
+
+int ews_stage_add(struct ews_repo *repo, const struct ews_strv *paths, const struct ews_strv *gone)
+{
+	EWS_CLEANUP(unstaged) struct unstaged before = UNSTAGED_INIT;
+	EWS_CLEANUP(strv) struct ews_strv all = EWS_STRV_INIT;
+	int rc;
+
+	note_unstaged(&before, repo);
+	rc = add(repo, paths, gone);
+	if (rc < 0)
+		return rc;
+	ews_strv_add_array(&all, paths->items);
+	ews_strv_add_array(&all, gone->items);
+	if (all.n)
+		ews_strv_sort(&all);
+	tell_staged(repo, &before, &all);
+	return 0;
 }
 
 /* The entries of an index that was kept, as read_index() has those of the present one. */
@@ -514,7 +571,7 @@ int ews_stage_list_displaced(struct ews_strv *out, const struct ews_repo *repo, 
 	return 0;
 }
 
-int ews_stage_restore(struct ews_repo *repo, const struct ews_gitstate *then, const struct ews_strv *paths)
+static int restore(struct ews_repo *repo, const struct ews_gitstate *then, const struct ews_strv *paths)
 {
 	static const char *const args[] = { "update-index", "-z", "--index-info", NULL };
 	EWS_CLEANUP(index) struct ews_index index = EWS_INDEX_INIT;
@@ -542,6 +599,18 @@ int ews_stage_restore(struct ews_repo *repo, const struct ews_gitstate *then, co
 	if (rc == 0)
 		rc = mark(repo, &index, paths, "--skip-worktree", is_left_out);
 	return rc < 0 ? rc : mark(repo, &index, paths, "--assume-unchanged", is_taken_as_it_is);
+}
+
+int ews_stage_restore(struct ews_repo *repo, const struct ews_gitstate *then, const struct ews_strv *paths)
+{
+	EWS_CLEANUP(unstaged) struct unstaged before = UNSTAGED_INIT;
+	int rc;
+
+	note_unstaged(&before, repo);
+	rc = restore(repo, then, paths);
+	if (rc == 0)
+		tell_staged(repo, &before, paths);
+	return rc;
 }
 
 int ews_stage_branch(char **branch, struct ews_oid *commit, struct ews_repo *repo)

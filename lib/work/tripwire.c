@@ -27,6 +27,10 @@
 
 #define TRIPWIRE_FILE "tripwire"
 #define TOLD_FILE "told-refs" /* "ref <name> <id>" a line, of all sessions */
+#define TOLD_INDEX_FILE \
+	"told-index" /* "<git directory, escaped> <digest> <digest>" a line, likewise; the latest come last */
+#define TOLD_INDEX_MAX 200 /* of them */
+#define NO_INDEX "none:0" /* in place of the digest */
 #define TOLD_LOCK "~told-refs" /* no session's id */
 #define LOCK_WAIT_MS 10000
 #define SHOWN_DIGITS 12 /* of an id */
@@ -271,11 +275,32 @@ static int write_lines(int dir_fd, const char *name, const struct ews_strv *line
 	return ews_file_replace(dir_fd, name, text.ptr, text.len, 0600);
 }
 
+/* What a line of TOLD_INDEX_FILE begins with that is of this work tree. The caller frees it. */
+static char *told_index_prefix(const struct ews_repo *repo)
+{
+	EWS_CLEANUP(buf) struct ews_buf escaped = EWS_BUF_INIT;
+
+	ews_path_escape(&escaped, repo->git_dir, strlen(repo->git_dir));
+	ews_buf_addc(&escaped, ' ');
+	return ews_buf_steal(&escaped);
+}
+
 /* None told, or what can't be read: then they are differences. */
 static void add_told(struct ews_tripwire *out, const struct ews_repo *repo)
 {
-	if (repo->dir_fd >= 0 && read_lines(&out->told, repo->dir_fd, TOLD_FILE) < 0)
+	EWS_CLEANUP(strv) struct ews_strv staged = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *prefix = NULL;
+
+	if (repo->dir_fd < 0)
+		return;
+	prefix = told_index_prefix(repo);
+	if (read_lines(&out->told, repo->dir_fd, TOLD_FILE) < 0)
 		ews_error_clear();
+	if (read_lines(&staged, repo->dir_fd, TOLD_INDEX_FILE) < 0)
+		ews_error_clear();
+	for (size_t i = 0; i < staged.n; i++)
+		if (ews_str_begins(staged.items[i], prefix))
+			ews_strv_add(&out->staged, staged.items[i] + strlen(prefix));
 }
 
 static int take(const struct look *look, struct ews_repo *repo)
@@ -429,7 +454,30 @@ static bool knows_index(const struct ews_tripwire *tripwire)
 struct known {
 	bool all_stashes;
 	bool index;
+	const struct ews_strv *staged; /* by us */
 };
+
+/* The digest that a line of the index ends in. */
+static const char *index_of(const char *line)
+{
+	return line ? line + strlen(INDEX) + 1 : NO_INDEX;
+}
+
+/* Did we make the second of these indexes of the first, by way of others maybe? */
+static bool is_of_ours(const struct ews_strv *staged, const char *from, const char *to)
+{
+	EWS_CLEANUP(strv) struct ews_strv ours = EWS_STRV_INIT;
+
+	ews_strv_add(&ours, from);
+	for (size_t i = 0; i < ours.n && !ews_strv_has(&ours, to); i++)
+		for (size_t k = 0; k < staged->n; k++) {
+			const char *made = ews_str_after(staged->items[k], ours.items[i]);
+
+			if (made && *made == ' ' && !ews_strv_has(&ours, made + 1))
+				ews_strv_add(&ours, made + 1);
+		}
+	return ews_strv_has(&ours, to);
+}
 
 /* Is it told otherwise, or not to be told? */
 static bool is_passed_over(const char *before, const char *after, const struct known *known)
@@ -438,14 +486,16 @@ static bool is_passed_over(const char *before, const char *after, const struct k
 
 	return is_stash(line) || (known->all_stashes && ews_str_begins(line, "ref " STASH_REF " ")) ||
 	       (!before && ews_str_begins(line, SHALLOW " ")) ||
-	       (before && after && !known->index && ews_str_begins(line, INDEX " "));
+	       (ews_str_begins(line, INDEX " ") && ((before && after && !known->index) ||
+						    is_of_ours(known->staged, index_of(before), index_of(after))));
 }
 
 static void each_difference(const struct teller *teller, const struct ews_tripwire *before,
 			    const struct ews_tripwire *after)
 {
 	bool knew_stashes = knows_stashes(before);
-	const struct known known = { knew_stashes && knows_stashes(after), knows_index(before) && knows_index(after) };
+	const struct known known = { knew_stashes && knows_stashes(after),
+				     knows_index(before) && knows_index(after), &after->staged };
 	size_t i = 0, k = 0;
 
 	while (i < before->lines.n || k < after->lines.n) {
@@ -851,6 +901,41 @@ bool ews_tripwire_has_moved_ref(const struct ews_repo *repo, const char *name, c
 	return ews_strv_has(&lines, line);
 }
 
+int ews_tripwire_take_index(struct ews_tripwire *out, struct ews_repo *repo)
+{
+	return add_file(&(struct look){ out, -1, ews_odb_algo(repo->odb) }, repo->git_fd, "", INDEX);
+}
+
+static void tell_index(struct ews_repo *repo, const char *before, const char *after)
+{
+	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
+	EWS_CLEANUP(strv) struct ews_strv kept = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *prefix = told_index_prefix(repo);
+	EWS_CLEANUP(free) char *line = ews_strfmt("%s%s %s", prefix, before, after);
+	int rc = read_lines(&lines, repo->dir_fd, TOLD_INDEX_FILE);
+
+	if (rc < 0 && ews_error_if_passing(rc) < 0)
+		return; /* as with refs */
+	for (size_t i = lines.n >= TOLD_INDEX_MAX ? lines.n - TOLD_INDEX_MAX + 1 : 0; i < lines.n; i++)
+		if (strcmp(lines.items[i], line) != 0)
+			ews_strv_add(&kept, lines.items[i]);
+	ews_strv_add(&kept, line);
+	(void)write_lines(repo->dir_fd, TOLD_INDEX_FILE, &kept);
+}
+
+void ews_tripwire_tell_index(struct ews_repo *repo, const struct ews_tripwire *before,
+			     const struct ews_tripwire *after)
+{
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	const char *was = ews_tripwire_find(before, INDEX), *is = ews_tripwire_find(after, INDEX);
+
+	was = was ? was : NO_INDEX;
+	is = is ? is : NO_INDEX;
+	if (strcmp(was, is) != 0 && ews_repo_lock(&lock, repo, TOLD_LOCK, "tell", LOCK_WAIT_MS) == 0)
+		tell_index(repo, was, is);
+	ews_error_clear();
+}
+
 int ews_tripwire_write(int session_fd, const struct ews_tripwire *tripwire)
 {
 	return write_lines(session_fd, TRIPWIRE_FILE, &tripwire->lines);
@@ -865,4 +950,5 @@ void ews_tripwire_release(struct ews_tripwire *tripwire)
 {
 	ews_strv_release(&tripwire->lines);
 	ews_strv_release(&tripwire->told);
+	ews_strv_release(&tripwire->staged);
 }

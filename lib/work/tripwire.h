@@ -4,7 +4,7 @@
  * Of the index it is what that says: git alone refreshes its stat data whenever somebody looks. A tripwire without a line
  * "shallow" is an old one, which may have a digest of the bytes instead: then a changed index is no difference.
  *
- * It prevents nothing; it finds and names.
+ * It prevents nothing; it finds and names. What we did ourselves in the project, as we were asked to, is told to it, and no difference.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -18,9 +18,10 @@
 struct ews_tripwire {
 	struct ews_strv lines;
 	struct ews_strv told; /* lines that are no difference: we put these refs there, as we were asked to; not kept */
+	struct ews_strv staged; /* "<digest> <digest>": what we made of the first index, as we were asked to; not kept */
 };
 
-#define EWS_TRIPWIRE_INIT { EWS_STRV_INIT, EWS_STRV_INIT }
+#define EWS_TRIPWIRE_INIT { EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT }
 
 int ews_tripwire_take(struct ews_tripwire *out, struct ews_repo *repo);
 /* The same, and a copy of each file in the empty directory `keep_fd`, with its mode and time, to be taken back from. */
@@ -62,6 +63,14 @@ int ews_tripwire_move_ref(struct ews_repo *repo, const char *name, const struct 
 			  const struct ews_oid *to);
 /* Are we known to have put the ref `name` at `oid` so? */
 bool ews_tripwire_has_moved_ref(const struct ews_repo *repo, const char *name, const struct ews_oid *oid);
+/* What there is of the index alone. */
+int ews_tripwire_take_index(struct ews_tripwire *out, struct ews_repo *repo);
+/*
+ * It is we who made of the index in `before` the one in `after`, as we were asked to: that is no difference to any session that knew the
+ * first, or one that we made the first of. When that can't be told it is named.
+ */
+void ews_tripwire_tell_index(struct ews_repo *repo, const struct ews_tripwire *before,
+			     const struct ews_tripwire *after);
 /* Kept as the file "tripwire" in a session's directory. */
 int ews_tripwire_write(int session_fd, const struct ews_tripwire *tripwire);
 int ews_tripwire_read(struct ews_tripwire *out, int session_fd);
