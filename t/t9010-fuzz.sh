@@ -4,7 +4,7 @@
 
 test_description='random trees, random changes: what a lister of its own saw is there again (P1-P5, P7, P8)
 
-FUZZ_ROUNDS (40, of some 12, of mixed sessions 120 steps; under make torture 10,000) a method, FUZZ_METHODS (all that the driver lists), FUZZ_SEED (1; under
+FUZZ_ROUNDS (40, of some 12, of mixed sessions 100 steps; under make torture 10,000) a method, FUZZ_METHODS (all that the driver lists), FUZZ_SEED (1; under
 make torture another each time). A failure names seed and world: fuzz --seed <n> --world <n> runs that again.'
 
 . "$(dirname "$0")/test-lib.sh"
@@ -23,7 +23,7 @@ fi
 
 for method in $methods; do
 	case $method,$rounds in
-	mixed,40) n=${FUZZ_ROUNDS:-120} ;;
+	mixed,40) n=${FUZZ_ROUNDS:-100} ;;
 	plain-mixed,40) n=${FUZZ_ROUNDS:-60} ;;
 	plain-*,40 | *-ignored,40) n=${FUZZ_ROUNDS:-12} ;;
 	*) n=${FUZZ_ROUNDS:-$rounds} ;;
@@ -57,10 +57,10 @@ spoiled() {
 	EOF
 }
 
-# noticed <pattern> [<method> <rounds>]: the driver fails with that in its report.
+# noticed <pattern> [<method> <rounds> [<seed>]]: the driver fails with that in its report.
 noticed() {
-	test_expect_code 1 env EWS_BIN="$PWD/spoiled" "$fuzz" --seed 2 --rounds "${3:-48}" --method "${2:-worktree}" >out &&
-		test_grep "FAILED: --seed 2 --world" out && test_grep "$1" out
+	test_expect_code 1 env EWS_BIN="$PWD/spoiled" "$fuzz" --seed "${4:-2}" --rounds "${3:-48}" --method "${2:-worktree}" >out &&
+		test_grep "FAILED: --seed ${4:-2} --world" out && test_grep "$1" out
 }
 
 test_expect_success 'a mode bit that revert drops is noticed' '
@@ -102,6 +102,12 @@ test_expect_success 'an undo that loses a mode is noticed' '
 	noticed "^undo of [a-z]*: mode:" mixed 240
 '
 
+test_expect_success 'a HEAD that revert puts on the branch of another work tree is noticed' '
+	spoiled "revert*" "for id; do :; done; git -C ~/.superqode/working/project/qe/\$id symbolic-ref HEAD refs/heads/main" &&
+	noticed "^revert: two are on one branch, s[0-9]* and the project: ref: refs/heads/main" mixed 240 &&
+	test_grep "^revert: HEAD should be " out
+'
+
 test_expect_success 'an end that touches another session is noticed' '
 	spoiled "end*" "for ws in ~/.superqode/working/project/qe/*/; do echo x >\"\$ws/made\"; done" &&
 	noticed "^end, at [a-z0-9]*: is new: made" mixed 240
@@ -111,7 +117,7 @@ test_expect_success 'a redo that does nothing is noticed, and what an end does n
 	spoiled "undo?--json?--redo*" "\"$EWS_BIN/git-ews\" undo >/dev/null 2>&1" && noticed "^redo of " mixed 240 &&
 	spoiled "end*" "rm -rf ~/.superqode/working/project/trash/*
 		git for-each-ref --format=\"delete %(refname)\" refs/ews/trash | git update-ref --stdin" &&
-	noticed "^end: lost: " mixed 240
+	noticed "^end: lost: " mixed 240 3
 '
 
 test_expect_success 'the same seed gives the same rounds' '

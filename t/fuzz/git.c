@@ -227,12 +227,13 @@ static bool belongs_to_work_tree(const char *name)
 	return !strncmp(name, "sharedindex.", 12);
 }
 
-static void take_status(struct text *out, const char *work_tree)
+/* `branch` is "--branch" or "--no-branch". */
+static void take_status(struct text *out, const char *work_tree, const char *branch)
 {
 	struct child child = CHILD_INIT;
 
 	RUN(&child, work_tree, NULL, "git", "--no-optional-locks", "status", "--porcelain=v2", "-z",
-	    "--untracked-files=all");
+	    "--untracked-files=all", branch);
 	text_clear(out);
 	text_addf(out, "status %d", child.status);
 	text_add(out, "", 1);
@@ -241,15 +242,14 @@ static void take_status(struct text *out, const char *work_tree)
 }
 
 /* What status says when git can't trust a single time. */
-static void take_truth(struct gitstate *out, const char *work_tree, const char *copy)
+static void take_truth(struct gitstate *out, const char *work_tree, const char *copy, const char *branch)
 {
 	const struct item *index = list_find(&out->files, "index");
 	struct timespec old[2] = { { 1, 0 }, { 1, 0 } };
 	int fd;
 
 	if (!index) {
-		text_clear(&out->truth);
-		text_add(&out->truth, out->status.ptr, out->status.len);
+		take_status(&out->truth, work_tree, branch);
 		return;
 	}
 	fd = open(copy, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -257,7 +257,7 @@ static void take_truth(struct gitstate *out, const char *work_tree, const char *
 		die("cannot write '%s': %s", copy, strerror(errno));
 	close(fd);
 	setenv("GIT_INDEX_FILE", copy, 1);
-	take_status(&out->truth, work_tree);
+	take_status(&out->truth, work_tree, branch);
 	unsetenv("GIT_INDEX_FILE");
 }
 
@@ -289,8 +289,34 @@ void gitstate_take_files(struct gitstate *out, const struct list *files, const c
 
 void gitstate_take_status(struct gitstate *out, const char *work_tree, const char *copy)
 {
-	take_status(&out->status, work_tree);
-	take_truth(out, work_tree, copy);
+	take_status(&out->status, work_tree, "--no-branch");
+	take_truth(out, work_tree, copy, "--no-branch");
+}
+
+/* Take the lines "# branch.<key> <value>" out of what status says; which branch it is HEAD's own file tells. */
+static void split_head(struct gitstate *out)
+{
+	static const char oid[] = "# branch.oid ";
+	struct text rest = TEXT_INIT;
+	struct text *truth = &out->truth;
+
+	*out->head = '\0';
+	for (size_t at = 0; at < truth->len; at += strlen(truth->ptr + at) + 1) {
+		const char *line = truth->ptr + at;
+
+		if (strncmp(line, "# branch.", strlen("# branch.")) != 0)
+			text_add(&rest, line, strlen(line) + 1);
+		else if (!strncmp(line, oid, strlen(oid)) && line[strlen(oid)] != '(')
+			snprintf(out->head, sizeof(out->head), "%s", line + strlen(oid));
+	}
+	text_release(truth);
+	*truth = rest;
+}
+
+void gitstate_take_head(struct gitstate *out, const char *work_tree, const char *copy)
+{
+	take_truth(out, work_tree, copy, "--branch");
+	split_head(out);
 }
 
 void gitstate_take(struct gitstate *out, const struct list *files, const char *work_tree, const char *git_dir,
@@ -355,9 +381,19 @@ void gitstate_compare(struct text *report, const char *what, const struct gitsta
 			text_addf(report, "%s: %s is new\n", what, after->files.items[i].path);
 }
 
+void gitstate_compare_head(struct text *report, const char *what, const struct gitstate *before,
+			   const struct gitstate *after, bool with_status)
+{
+	if (strcmp(before->head, after->head) != 0)
+		text_addf(report, "%s: HEAD was at '%s', and is at '%s'\n", what, before->head, after->head);
+	if (with_status && !before->is_blind && !after->is_blind)
+		compare_status(report, what, &before->truth, &after->truth);
+}
+
 void gitstate_release(struct gitstate *state)
 {
 	list_release(&state->files);
 	text_release(&state->status);
 	text_release(&state->truth);
+	*state = (struct gitstate)GITSTATE_INIT;
 }

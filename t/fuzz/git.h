@@ -46,11 +46,12 @@ void tree_id(char out[ID_HEX], const struct list *list, item_wants_fn wants, con
 struct gitstate {
 	struct list files; /* of the git directory, those that count */
 	struct text status, truth;
+	char head[ID_HEX]; /* the commit that HEAD leads to; empty: none */
 	bool is_blind; /* such a file is there: neither is compared */
 	bool converts; /* there are attributes: what git takes for clean hangs on when it looked last */
 };
 
-#define GITSTATE_INIT { LIST_INIT, TEXT_INIT, TEXT_INIT, false, false }
+#define GITSTATE_INIT { LIST_INIT, TEXT_INIT, TEXT_INIT, "", false, false }
 
 /* `files` are those of the work tree; `copy` is a path that may be overwritten. */
 void gitstate_take(struct gitstate *out, const struct list *files, const char *work_tree, const char *git_dir,
@@ -58,6 +59,11 @@ void gitstate_take(struct gitstate *out, const struct list *files, const char *w
 /* Its two halves: the files, and after them what git says. */
 void gitstate_take_files(struct gitstate *out, const struct list *files, const char *git_dir);
 void gitstate_take_status(struct gitstate *out, const char *work_tree, const char *copy);
+/* After the files, in one go: where HEAD leads, and the truth. */
+void gitstate_take_head(struct gitstate *out, const char *work_tree, const char *copy);
+/* Where HEAD leads, and the truth. */
+void gitstate_compare_head(struct text *report, const char *what, const struct gitstate *before,
+			   const struct gitstate *after, bool with_status);
 /* The files alone. */
 void gitstate_compare(struct text *report, const char *what, const struct gitstate *before,
 		      const struct gitstate *after);

@@ -24,6 +24,14 @@ struct session {
 	char *dir, *git_dir;
 	bool is_open, in_place, with_ignored, is_pending;
 	struct scene before, after; /* the last verb */
+	struct scene base; /* what it was at its start */
+	size_t origin; /* whose base it has: its own, or that of the one from which it began */
+};
+
+struct snap {
+	char id[ID_LEN];
+	size_t session; /* whose it is; 0: of the project itself */
+	struct scene scene;
 };
 
 /* What `undo --list` shows. */
@@ -39,7 +47,7 @@ struct history {
 	struct world *world;
 	struct session *sessions;
 	struct step *steps; /* the oldest first */
-	char (*shots)[ID_LEN]; /* snapshots, of whatever session */
+	struct snap *shots; /* snapshots, of whatever session */
 	size_t n_sessions, n_shots, n_steps;
 };
 
@@ -61,6 +69,20 @@ static void take(const struct history *history, size_t place, struct scene *out)
 		scene_take(out, session->dir, session->git_dir);
 }
 
+/* The project's is left alone, so nothing is to be known of it. */
+static bool has_own_head(const struct history *history, size_t place)
+{
+	return place && history->sessions[place].git_dir && !history->sessions[place].in_place;
+}
+
+/* The same with HEAD. */
+static void take_with_head(const struct history *history, size_t place, struct scene *out)
+{
+	take(history, place, out);
+	if (has_own_head(history, place))
+		scene_take_head(out, history->sessions[place].dir, history->world->index_copy);
+}
+
 static void move_scene(struct scene *to, struct scene *from)
 {
 	scene_release(to);
@@ -68,11 +90,47 @@ static void move_scene(struct scene *to, struct scene *from)
 	*from = (struct scene)SCENE_INIT;
 }
 
-static void take_before(struct history *history)
+static void take_before(struct history *history, size_t place)
 {
 	for (size_t i = 0; i < history->n_sessions; i++)
-		take(history, i, &history->sessions[i].before);
+		(i == place ? take_with_head : take)(history, i, &history->sessions[i].before);
 	list_take(&history->world->outside_files, history->world->outside, 0);
+}
+
+/* Is that place one of the project's work trees, be it its first? Then no branch may be both its own and another's. */
+static bool is_tree(const struct history *history, size_t place)
+{
+	const struct session *session = &history->sessions[place];
+	const char *git_dir = session->in_place ? NULL : session->git_dir;
+
+	return git_dir && path_is_in(git_dir, history->world->git_dir);
+}
+
+/* A work tree, but that at `place`, which is on `branch` before or after the verb; NONE: there is none. */
+static size_t find_tree_on(const struct history *history, const char *branch, size_t place, bool is_after)
+{
+	for (size_t i = 0; branch && i < history->n_sessions; i++) {
+		const struct session *session = &history->sessions[i];
+		const char *other = scene_branch(is_after ? &session->after : &session->before);
+
+		if (i != place && other && is_tree(history, i) && !strcmp(branch, other))
+			return i;
+	}
+	return NONE;
+}
+
+/* No verb puts a work tree on a branch that another is on; where two had been, somebody else had done that. */
+static void check_branches(const struct history *history, const char *verb)
+{
+	for (size_t i = 0; i < history->n_sessions; i++) {
+		const struct session *session = &history->sessions[i];
+		const char *branch = is_tree(history, i) ? scene_branch(&session->after) : NULL;
+		size_t other = find_tree_on(history, branch, i, true);
+
+		if (other != NONE && find_tree_on(history, scene_branch(&session->before), i, false) == NONE)
+			text_addf(&history->world->report, "%s: two are on one branch, %s and %s: %s", verb,
+				  session->id, history->sessions[other].id, branch);
+	}
 }
 
 /* All is as it was, but what the verb may change: the place of `session`, and in place the project's git directory. */
@@ -85,7 +143,7 @@ static void take_after(struct history *history, const char *verb, size_t session
 		const struct scene *before = &history->sessions[i].before, *after = &history->sessions[i].after;
 		char *what;
 
-		take(history, i, &history->sessions[i].after);
+		(i == place_of(history, session) ? take_with_head : take)(history, i, &history->sessions[i].after);
 		if (asprintf(&what, "%s, at %s", verb, history->sessions[i].id) < 0)
 			die("no memory");
 		if (i != place_of(history, session))
@@ -94,6 +152,7 @@ static void take_after(struct history *history, const char *verb, size_t session
 			list_compare(report, what, &before->git, &after->git, TIMES_FILES);
 		free(what);
 	}
+	check_branches(history, verb);
 	list_take(&outside, history->world->outside, 0);
 	list_compare(report, "outside", &history->world->outside_files, &outside, TIMES_ALL);
 	list_release(&outside);
@@ -162,9 +221,9 @@ static size_t learn_steps(struct history *history, size_t place)
 		struct step *step = &history->steps[i];
 
 		step->is_known = step->place == place && (n == 1 || is_mere_end(history, &history->steps[first + 1]));
-		take(history, place, &step->to);
+		take_with_head(history, place, &step->to);
 		if (i > first)
-			take(history, place, &step->from);
+			take_with_head(history, place, &step->from);
 		else
 			move_scene(&step->from, &history->sessions[place].before);
 	}
@@ -226,7 +285,7 @@ static int run_verb(struct history *history, struct child *child, size_t session
 	int status;
 
 	snprintf(at, sizeof(at), "%u", 1 + rng_below(&world->rng, rng_chance(&world->rng, 50) ? 40 : 200));
-	take_before(history);
+	take_before(history, place);
 	world->kill_at = is_killed ? at : NULL;
 	status = run_ews(world, child, world->project, argv);
 	world->kill_at = NULL;
@@ -252,9 +311,9 @@ static void must_work(struct history *history, const struct child *child, const 
 
 /*
  * A verb in the project; one that doesn't have to work refuses what does not fit. What it did is a step; what was killed and
- * is done is done wholly: the same once more changes nothing.
+ * is done is done wholly: the same once more changes nothing. Is it done for certain?
  */
-static void do_verb(struct history *history, size_t session, bool has_to_work, const char *const *argv)
+static bool do_verb(struct history *history, size_t session, bool has_to_work, const char *const *argv)
 {
 	struct world *world = history->world;
 	struct child child = CHILD_INIT;
@@ -281,6 +340,7 @@ static void do_verb(struct history *history, size_t session, bool has_to_work, c
 	note_open(history);
 	scene_release(&now);
 	child_release(&child);
+	return status == 0;
 }
 
 /* One that goes on, at random; 0: there is none. */
@@ -305,18 +365,43 @@ static unsigned count_open(const struct history *history, bool in_place_alone)
 	return n;
 }
 
+/* The place of `session`, in which something is done now. */
+static struct place enter_place(struct history *history, size_t session)
+{
+	struct place place = history->world->project_place;
+
+	place.dir = history->sessions[session].dir;
+	text_addf(&history->world->log, "change %s\n", history->sessions[session].id);
+	return place;
+}
+
+/* An agent's session, or in so many of a hundred cases the project, where a person works. */
+static size_t pick_place(struct history *history, unsigned persons)
+{
+	bool is_person = rng_chance(&history->world->rng, persons) && !count_open(history, true);
+
+	return is_person ? 0 : pick_session(history, true);
+}
+
 /* What an agent does in a workspace, or a person in the project. */
 static void change(struct history *history)
 {
 	struct world *world = history->world;
-	bool is_person = rng_chance(&world->rng, 20) && !count_open(history, true);
-	size_t session = is_person ? 0 : pick_session(history, true);
-	struct place place = world->project_place;
+	struct place place = enter_place(history, pick_place(history, 20));
 
-	place.dir = history->sessions[session].dir;
-	place.moves_branches = !place_of(history, session);
-	text_addf(&world->log, "change %s\n", history->sessions[session].id);
 	mutate(&world->rng, &place, 1 + rng_below(&world->rng, 5), &world->log);
+}
+
+/* The same with branches, which a linked worktree has in common with the project. */
+static void change_branches(struct history *history)
+{
+	struct world *world = history->world;
+	struct place place;
+
+	if (world->set->method->is_plain)
+		return;
+	place = enter_place(history, pick_place(history, 40));
+	mutate_branch(&world->rng, &place, pick_branch(&world->rng), &world->log);
 }
 
 /* A session that was started, in the directory that was printed. */
@@ -384,31 +469,44 @@ static void start(struct history *history)
 		snprintf(is_round ? session->agent : session->id, ID_LEN, "%s", id);
 		session->in_place = in_place;
 		session->with_ignored = with_ignored || is_round;
+		session->origin = !is_round && from ? history->sessions[from].origin : history->n_sessions - 1;
+		take_with_head(history, history->n_sessions - 1, &session->base);
 	}
 	child_release(&child);
 }
 
-static void snapshot(struct history *history)
+static void take_snapshot(struct history *history, size_t session)
 {
-	size_t session = rng_chance(&history->world->rng, 80) ? pick_session(history, false) : 0;
+	struct world *world = history->world;
 	struct child child = CHILD_INIT;
 	const char *id = session ? history->sessions[session].id : NULL;
 	int status = run_verb(history, &child, NONE, ARGV("snapshot", "create", id));
 
 	must_work(history, &child, "snapshot create", status);
 	if (status == 0) {
-		history->shots = grow(history->shots, (history->n_shots + 1) * sizeof(*history->shots));
+		struct snap snap = { .session = session };
+
 		cut_newline(child.out.ptr);
-		snprintf(history->shots[history->n_shots++], ID_LEN, "%s", child.out.ptr);
+		snprintf(snap.id, sizeof(snap.id), "%s", child.out.ptr);
+		take(history, place_of(history, session), &snap.scene);
+		if (!world->set->method->is_plain)
+			scene_take_head(&snap.scene, history->sessions[session].dir, world->index_copy);
+		history->shots = grow(history->shots, (history->n_shots + 1) * sizeof(snap));
+		history->shots[history->n_shots++] = snap;
 	}
 	child_release(&child);
 }
 
-static const char *pick_shot(struct history *history)
+static void snapshot(struct history *history)
+{
+	take_snapshot(history, rng_chance(&history->world->rng, 80) ? pick_session(history, false) : 0);
+}
+
+static const struct snap *pick_shot(struct history *history)
 {
 	size_t n = history->n_shots;
 
-	return n ? history->shots[rng_below(&history->world->rng, (unsigned)n)] : NULL;
+	return n ? &history->shots[rng_below(&history->world->rng, (unsigned)n)] : NULL;
 }
 
 /* A path of a session's workspace; NULL: there is none, or no session. */
@@ -425,22 +523,101 @@ static char *pick_path(struct history *history, size_t session)
 	return path;
 }
 
+/* Is the branch that `want` was on another's by now, or does it lead to another commit, or to none? */
+static bool has_lost_branch(const struct history *history, size_t place, const struct scene *want)
+{
+	const char *branch = scene_branch(want);
+	struct child child = CHILD_INIT;
+	bool is_lost = is_tree(history, place) && find_tree_on(history, branch, place, true) != NONE;
+	char *name;
+
+	if (!branch || is_lost)
+		return is_lost;
+	name = copy_of(branch + strlen("ref: "));
+	cut_newline(name);
+	RUN(&child, history->sessions[place].dir, NULL, "git", "rev-parse", "-q", "--verify", name);
+	cut_newline(child.out.ptr);
+	is_lost = strcmp(child.out.ptr, want->shot.git.head) != 0;
+	free(name);
+	child_release(&child);
+	return is_lost;
+}
+
+/*
+ * What HEAD has to say in a workspace that came back to `want`: it is on no branch where it has lost that, or where that is a state of
+ * another place (`is_foreign`); and on a new one where there is no commit to be at. The caller frees it.
+ */
+static char *head_of_return(const struct history *history, size_t place, const struct scene *want, bool is_foreign)
+{
+	const char *commit = want->shot.git.head;
+	char *text;
+
+	if (!is_foreign && !has_lost_branch(history, place, want))
+		return copy_of(scene_head(want));
+	if (!*commit)
+		return copy_of(scene_head(&history->sessions[place].after));
+	if (asprintf(&text, "%s\n", commit) < 0)
+		die("no memory");
+	return text;
+}
+
+static const struct scene *base_of(const struct history *history, size_t session)
+{
+	return &history->sessions[history->sessions[session].origin].base;
+}
+
+/*
+ * The workspace of `session` went back to `want`, which `place` had been; then HEAD stands where it does in its base if there was no
+ * commit elsewhere.
+ */
+static void check_went_back(struct history *history, const char *verb, size_t session, const struct scene *want,
+			    size_t place)
+{
+	const struct scene *base = base_of(history, session), *after = &history->sessions[session].after;
+	bool is_foreign = place != session;
+	struct text *report = &history->world->report;
+	char *head;
+
+	if (!want->is_there || !has_own_head(history, session))
+		return;
+	if (is_foreign && !*want->shot.git.head) {
+		gitstate_compare_head(report, verb, &base->shot.git, &after->shot.git, false);
+		return;
+	}
+	head = head_of_return(history, session, want, is_foreign);
+	if (strcmp(head, scene_head(after)) != 0)
+		text_addf(report, "%s: HEAD should be %s and is %s", verb, head, scene_head(after));
+	scene_compare_head(report, verb, want, after, !is_foreign);
+	free(head);
+}
+
+/* `shot` is NULL for the base. */
+static void revert_to(struct history *history, size_t session, const struct snap *shot)
+{
+	const char *id = history->sessions[session].id;
+
+	if (shot && do_verb(history, session, true, ARGV("revert", "--to", shot->id, id)))
+		check_went_back(history, "revert --to", session, &shot->scene, shot->session);
+	else if (!shot && do_verb(history, session, true, ARGV("revert", id)))
+		check_went_back(history, "revert", session, base_of(history, session),
+				history->sessions[session].origin);
+}
+
 /* To the base or a snapshot, all or one path, which is refused where it is in something that is left out. */
 static void revert(struct history *history)
 {
 	struct rng *rng = &history->world->rng;
 	size_t session = pick_session(history, false);
-	const char *shot = rng_chance(rng, 50) ? pick_shot(history) : NULL, *id = history->sessions[session].id;
+	const struct snap *shot = rng_chance(rng, 50) ? pick_shot(history) : NULL;
+	const char *id = history->sessions[session].id;
 	char *path = rng_chance(rng, 30) ? pick_path(history, session) : NULL;
 
 	if (!session)
 		return;
 	if (path)
 		do_verb(history, session, false, ARGV("revert", id, "--", path));
-	else if (shot)
-		do_verb(history, session, true, ARGV("revert", "--to", shot, id));
 	else
-		do_verb(history, session, true, ARGV("revert", id));
+		revert_to(history, session, shot);
 	free(path);
 }
 
@@ -448,12 +625,13 @@ static void revert(struct history *history)
 static void restore(struct history *history)
 {
 	size_t session = rng_chance(&history->world->rng, 75) ? pick_session(history, false) : 0;
-	const char *shot = pick_shot(history);
+	const struct snap *shot = pick_shot(history);
 
-	if (shot && session)
-		do_verb(history, session, true, ARGV("snapshot", "restore", shot, history->sessions[session].id));
-	else if (shot && !count_open(history, true))
-		do_verb(history, 0, true, ARGV("snapshot", "restore", "--force", shot));
+	if (shot && session &&
+	    do_verb(history, session, true, ARGV("snapshot", "restore", shot->id, history->sessions[session].id)))
+		check_went_back(history, "restore", session, &shot->scene, shot->session);
+	else if (shot && !session && !count_open(history, true))
+		do_verb(history, 0, true, ARGV("snapshot", "restore", "--force", shot->id));
 }
 
 /* All of it or one path. Not beside a session in place, which would have to keep apart whose change it is. */
@@ -474,16 +652,13 @@ static void apply(struct history *history)
 }
 
 /* No commit can be made of a file whose encoding, by the attributes, is not what it has: then the session goes on. */
-static void end(struct history *history)
+static void end_one(struct history *history, size_t k)
 {
 	struct world *world = history->world;
-	size_t k = pick_session(history, true);
 	struct session *session = &history->sessions[k];
 	unsigned how = rng_below(&world->rng, 100);
 	char branch[32];
 
-	if (!k)
-		return;
 	/* what is below it is ours: see take_git_dir() */
 	snprintf(branch, sizeof(branch), "ended/%u", world->round);
 	session->is_pending = !*session->agent && !session->in_place && how < 25;
@@ -495,6 +670,14 @@ static void end(struct history *history)
 		do_verb(history, k, false, ARGV("end", session->id, "--branch", branch));
 	else
 		do_verb(history, k, true, ARGV("end", session->id));
+}
+
+static void end(struct history *history)
+{
+	size_t session = pick_session(history, true);
+
+	if (session)
+		end_one(history, session);
 }
 
 /* What waits for a decision: where nothing differed, or the end was undone, there is nothing. */
@@ -584,13 +767,20 @@ static void check_turned(struct history *history, size_t at, bool is_redo, const
 		die("no memory");
 	if (!has_since) {
 		must_work(history, child, what, status);
+		if (has_own_head(history, step->place) && there->is_there && after->is_there) {
+			char *head = head_of_return(history, step->place, there, false);
+
+			scene_set_head(there, head);
+			scene_compare_head(&history->world->report, what, there, after, true);
+			free(head);
+		}
 		scene_compare(&history->world->report, what, there, after, has_times ? TIMES_FILES : TIMES_NONE);
 	}
 	free(what);
-	take(history, step->place, there);
+	take_with_head(history, step->place, there);
 	/* of an end in place, what it took back is a step of its own */
 	if (is_redo && is_mere_end(history, step))
-		take(history, step->place, here);
+		take_with_head(history, step->place, here);
 	else
 		move_scene(here, before);
 	/* where it found nothing to do, its other side is still what it was at first */
@@ -649,12 +839,44 @@ static void undo(struct history *history)
 		;
 }
 
+/*
+ * A workspace is on a branch, leaves it by a verb, and comes back; but meanwhile something is done with the branch, be it by the agent,
+ * by another one or in the project.
+ */
+static void leave_branch(struct history *history)
+{
+	struct world *world = history->world;
+	size_t session = pick_session(history, false), n_shots = history->n_shots;
+	const char *name = pick_branch(&world->rng);
+	bool is_end = rng_chance(&world->rng, 30), with_shot = !is_end && rng_chance(&world->rng, 50);
+	struct place place;
+
+	if (!has_own_head(history, session))
+		return;
+	place = enter_place(history, session);
+	mutate_take_branch(&world->rng, &place, name, &world->log);
+	if (is_end)
+		end_one(history, session);
+	else if (with_shot)
+		take_snapshot(history, session);
+	if (!is_end && !world->report.len)
+		revert_to(history, session, NULL);
+	for (unsigned n = rng_below(&world->rng, 4); n > 0 && !world->report.len; n--) {
+		place = enter_place(history, pick_place(history, 50));
+		mutate_branch(&world->rng, &place, name, &world->log);
+	}
+	if (!world->report.len && history->n_shots > n_shots)
+		revert_to(history, session, &history->shots[n_shots]);
+	else if (!world->report.len && turn(history, false) && rng_chance(&world->rng, 40))
+		turn(history, true);
+}
+
 static const struct {
 	void (*play)(struct history *history);
 	unsigned weight;
 } deeds[] = {
-	{ change, 28 }, { start, 12 }, { snapshot, 7 }, { revert, 10 }, { restore, 6 },
-	{ apply, 9 },   { end, 6 },    { decide, 4 },   { undo, 14 },   { look, 3 },
+	{ change, 28 }, { start, 12 }, { snapshot, 7 }, { revert, 10 }, { restore, 6 },         { apply, 9 },
+	{ end, 6 },     { decide, 4 }, { undo, 14 },    { look, 3 },    { change_branches, 6 }, { leave_branch, 6 },
 };
 
 static void play_step(struct history *history)
@@ -675,6 +897,7 @@ static void release(struct history *history)
 	for (size_t i = 0; i < history->n_sessions; i++) {
 		scene_release(&history->sessions[i].before);
 		scene_release(&history->sessions[i].after);
+		scene_release(&history->sessions[i].base);
 		free(history->sessions[i].dir);
 		free(history->sessions[i].git_dir);
 	}
@@ -682,6 +905,8 @@ static void release(struct history *history)
 		scene_release(&history->steps[i].from);
 		scene_release(&history->steps[i].to);
 	}
+	for (size_t i = 0; i < history->n_shots; i++)
+		scene_release(&history->shots[i].scene);
 	free(history->sessions);
 	free(history->steps);
 	free(history->shots);

@@ -4,7 +4,8 @@
  * A step is something that an agent does in a workspace or a person in the project, or a verb. Before and after each
  * verb the project and all workspaces are listed. What the verb does not say it changes is equal; an undo gives what
  * was there before the undone verb, and a redo what was there before the undo; and what went from where it stood is in
- * a snapshot, under another ref or in trash. Some verbs are killed (killat): then `recover` leaves what was there
+ * a snapshot, under another ref or in trash. HEAD of a workspace that comes back leads to the commit that it led to, whatever
+ * became of its branch, and to no branch of another work tree. Some verbs are killed (killat): then `recover` leaves what was there
  * before, or what the verb would have left.
  *
  * SPDX-License-Identifier: MIT

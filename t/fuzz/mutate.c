@@ -56,6 +56,9 @@ static const char *const attributes[] = {
 	"* -text\n",      "README export-subst\n", "*.sh working-tree-encoding=UTF-16\n",
 };
 
+/* Few, so that several work trees want the same one; and two of them can't be at once. */
+static const char *const branches[] = { "side", "work", "work/more" };
+
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static const char *one_of(struct rng *rng, const char *const *list, size_t n)
@@ -728,6 +731,11 @@ static void detach(struct work *work)
 		GIT(work, "update-ref", "--no-deref", "HEAD", rng_chance(work->rng, 50) ? "main" : "other");
 }
 
+static void commit_staged(struct work *work)
+{
+	GIT(work, "commit", "-q", "--no-verify", "--allow-empty", "-m", "work");
+}
+
 static void move_head(struct work *work)
 {
 	bool detached = !work->place->moves_branches;
@@ -736,7 +744,7 @@ static void move_head(struct work *work)
 	switch (rng_below(work->rng, 9)) {
 	case 0:
 	case 1:
-		GIT(work, "commit", "-q", "--no-verify", "--allow-empty", "-m", "work");
+		commit_staged(work);
 		break;
 	case 2:
 		GIT(work, "commit", "-q", "--no-verify", "-a", "-m", "all");
@@ -779,6 +787,46 @@ static void merge(struct work *work)
 		GIT(work, "reset", "-q", "--hard");
 		GIT(work, "merge", "-q", "--no-commit", "--no-ff", "other");
 	}
+}
+
+static void change_branch(struct work *work, const char *name)
+{
+	const char *commit = rng_chance(work->rng, 50) ? "main" : "other";
+	char *ref = join("refs/heads", name);
+
+	switch (rng_below(work->rng, 14)) {
+	case 0:
+		GIT(work, "checkout", "-q", "-f", "-B", name);
+		break;
+	case 1:
+	case 2:
+	case 3:
+		GIT(work, "checkout", "-q", "-f", name);
+		break;
+	case 4:
+		GIT(work, "checkout", "-q", "-f", "--ignore-other-worktrees", name);
+		break;
+	case 5:
+		GIT(work, "checkout", "-q", "--orphan", name);
+		break;
+	case 6:
+		GIT(work, "checkout", "-q", "--detach");
+		break;
+	/* git branch would spare one that a work tree is on */
+	case 7:
+	case 8:
+		GIT(work, "update-ref", ref, commit);
+		break;
+	case 9:
+		GIT(work, "update-ref", "-d", ref);
+		break;
+	case 10:
+		GIT(work, "branch", "-m", name, one_of(work->rng, branches, COUNT(branches)));
+		break;
+	default:
+		commit_staged(work);
+	}
+	free(ref);
 }
 
 static const struct {
@@ -880,6 +928,36 @@ void mutate_fill(struct rng *rng, const struct place *place, struct text *log)
 		write_ignore(&work);
 	}
 	list_release(&work.now);
+	if (chdir("/") < 0)
+		die("cannot leave '%s'", place->dir);
+}
+
+const char *pick_branch(struct rng *rng)
+{
+	return one_of(rng, branches, COUNT(branches));
+}
+
+void mutate_take_branch(struct rng *rng, const struct place *place, const char *name, struct text *log)
+{
+	struct work work = { rng, place, log, LIST_INIT };
+
+	enter(place);
+	if (rng_chance(rng, 20))
+		GIT(&work, "checkout", "-q", "--orphan", name);
+	else
+		GIT(&work, "checkout", "-q", "-f", "-B", name);
+	if (rng_chance(rng, 40))
+		commit_staged(&work);
+	if (chdir("/") < 0)
+		die("cannot leave '%s'", place->dir);
+}
+
+void mutate_branch(struct rng *rng, const struct place *place, const char *name, struct text *log)
+{
+	struct work work = { rng, place, log, LIST_INIT };
+
+	enter(place);
+	change_branch(&work, name);
 	if (chdir("/") < 0)
 		die("cannot leave '%s'", place->dir);
 }

@@ -22,5 +22,11 @@ struct place {
 void mutate(struct rng *rng, const struct place *place, unsigned n, struct text *log);
 /* Fill an empty directory with some fifty files; a small one with a dozen. */
 void mutate_fill(struct rng *rng, const struct place *place, struct text *log);
+/* One of a few branches, neither main nor other, which several work trees want. */
+const char *pick_branch(struct rng *rng);
+/* Begin a branch, or begin it anew, and perhaps commit. */
+void mutate_take_branch(struct rng *rng, const struct place *place, const char *name, struct text *log);
+/* Do something with HEAD or that branch, be it the branch of another work tree. */
+void mutate_branch(struct rng *rng, const struct place *place, const char *name, struct text *log);
 
 #endif

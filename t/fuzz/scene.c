@@ -6,6 +6,7 @@
 #include "scene.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,6 +28,56 @@ void scene_take(struct scene *out, const char *dir, const char *git_dir)
 		return;
 	gitstate_take_files(&out->shot.git, &out->shot.files, git_dir);
 	take_git_dir(&out->git, git_dir);
+}
+
+void scene_take_head(struct scene *scene, const char *dir, const char *copy)
+{
+	if (scene->is_there)
+		gitstate_take_head(&scene->shot.git, dir, copy);
+}
+
+const char *scene_head(const struct scene *scene)
+{
+	const struct item *head = list_find(&scene->shot.git.files, "HEAD");
+
+	return head ? head->data : "";
+}
+
+void scene_set_head(struct scene *scene, const char *text)
+{
+	for (size_t i = 0; i < scene->shot.git.files.n; i++) {
+		struct item *item = &scene->shot.git.files.items[i];
+
+		if (strcmp(item->path, "HEAD") != 0)
+			continue;
+		free(item->data);
+		item->data = copy_of(text);
+		item->len = strlen(text);
+	}
+}
+
+const char *scene_branch(const struct scene *scene)
+{
+	const char *head = scene_head(scene);
+
+	return strncmp(head, "ref: ", strlen("ref: ")) ? NULL : head;
+}
+
+static bool has_socket(const struct list *files)
+{
+	for (size_t i = 0; i < files->n; i++)
+		if (S_ISSOCK(files->items[i].mode))
+			return true;
+	return false;
+}
+
+void scene_compare_head(struct text *report, const char *what, const struct scene *before,
+			const struct scene *after, bool with_status)
+{
+	const struct list *then = &before->shot.files, *now = &after->shot.files;
+
+	gitstate_compare_head(report, what, &before->shot.git, &after->shot.git,
+			      with_status && same_rules(then, now) && !has_socket(then) && !has_socket(now));
 }
 
 void scene_compare(struct text *report, const char *what, const struct scene *before, const struct scene *after,
