@@ -246,6 +246,12 @@ test_expect_success 'P4: what is applied is built upon no snapshot that is dropp
 	test_expect_code 1 "$EWS_BUILD/t/killat" -c "refs/ews/trash" -x "$PWD/drop" 1 "$EWS_BIN/git-ews" -C asked apply ../asked.2 2>err && test_grep "dropped meanwhile" err && git -C asked status --porcelain >after && test_cmp before after && git -C asked for-each-ref refs/ews/trash >out && test_must_be_empty out && git -C asked ews apply ../asked.2 && test_grep more asked/d2/f
 '
 
+test_expect_success 'P8: a path that somebody removes after apply has looked, as the session did, is named as changed meanwhile' '
+	test_repo went && start_ws went less && rm "${ws:?}/src/numbers" && echo edit >>"${ws:?}/src/main.c" && printf "%s\n" "#!/bin/sh" "rm \"$PWD/went/src/numbers\"" >away && chmod +x away &&
+	test_expect_code 1 "$EWS_BUILD/t/killat" -c "refs/ews/trash" -x "$PWD/away" 1 "$EWS_BIN/git-ews" -C went apply --force less 2>err && test_grep "src/numbers.* changed meanwhile" err && test_grep "try again" err &&
+	git -C went status --porcelain >got && echo " D src/numbers" >want && test_cmp want got && git -C went ews apply less && test "$(tail -n 1 went/src/main.c)" = edit
+'
+
 test_expect_success 'P4: what came to an ignored place goes when that is undone; what is ignored beside it is not called changed' '
 	mkdir -p p/cache/sub && echo old >p/cache/sub/tracked && git -C p add -f cache/sub/tracked && git -C p commit -qm cache && start_ws p place && rm -r "${ws:?}/cache" &&
 	(cd "$ws" && echo new >it.tmp && git add -f it.tmp) && echo "*.tmp" >>p/.git/info/exclude && echo mine >p/cache/sub/mine.tmp && git -C p ews apply place 2>err && test_grep new p/it.tmp && test_path_is_missing p/cache/sub/tracked &&

@@ -404,13 +404,12 @@ static void name_settled(struct ews_transition_result *out, const struct ews_tra
 static int refuse(struct ews_transition_result *out, struct ews_transition_work *work)
 {
 	const struct ews_transition_opts *opts = work->opts;
-	int rc = 0;
+	/* First: that a path which was seen is nowhere by now is no mistake of whoever names paths. */
+	int rc = refuse_since(work);
 
 	/* A step that was taken once can be taken back, or finished, whatever became of its paths. */
-	if (work->step->state == EWS_STEP_PLANNED && !opts->is_retry)
+	if (rc == 0 && work->step->state == EWS_STEP_PLANNED && !opts->is_retry)
 		rc = ews_content_check_only(&work->now, &work->target, opts->only, opts->target->id);
-	if (rc == 0)
-		rc = refuse_since(work);
 	if (rc == 0)
 		rc = ews_transition_refuse_moved_on(work);
 	return rc < 0 ? rc : ews_transition_refuse_blocked(out, work);
