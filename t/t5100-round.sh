@@ -197,6 +197,20 @@ test_expect_success 'P1: many labels at once: no round calls the branch of anoth
 	git -C p for-each-ref --format="%(refname:short)" "refs/heads/many*" >out && test_line_count = 6 out && git -C p branch -qD $(cat out) && ews round end --all --team many >out
 '
 
+# looks_while <when> <n> <look> <command>...: git ews, and right before its n-th call that <when> matches somebody does <look>
+looks_while() {
+	printf "%s\n" "#!/bin/sh" "cd \"$PWD\" && $3" >looks && chmod +x looks && look_when=$1 look_n=$2 && shift 3 &&
+		"$EWS_BUILD/t/killat" ${look_how:+"$look_how"} -c "$look_when" -x "$PWD/looks" "$look_n" "$EWS_BIN/git-ews" "$@"
+}
+
+test_expect_success 'P1, P6: while a round moves its branch that is no drift, as whoever looks finds it; to move it back is' '
+	ews start seer && begin una --label una && first=$(git -C p rev-parse una) && echo 1 >"${ws:?}/1" &&
+	look_how= && looks_while "refs/heads/una" 1 "git -C p ews status --json seer >json" -C p round end --agent una >out && test_json_count json ".sessions[0].drift" 0 && test "$(git -C p rev-parse una)" != "$first" &&
+	look_how=-r && for n in 1 2; do
+		begin vic$n --label vic$n && echo 1 >"${ws:?}/1" && looks_while "openat.*told-refs" $n "git -C p ews round end --agent vic$n >looked" -C p status --json seer >json && test_json_count json ".sessions[0].drift" 0 && test "$(git -C p rev-parse vic$n)" != "$first" || return 1
+	done && git -C p branch -f una "$first" && ews end seer 2>err && test_grep "^drift: ref refs/heads/una is new" err && test_grep ! "refs/heads/vic" err && git -C p branch -D una vic1 vic2
+'
+
 test_expect_success 'P1, P4: a start that fails leaves no branch; an end of all that fails says what is over' '
 	begin quin --team busy && first=$round && begin pat --team busy && one=$round && sit "${ws:?}" && test_when_finished "kill $sitter 2>/dev/null || :" && test_wait_for 20 sits && git -C p for-each-ref >want && test_expect_code 1 git -C p ews round start --agent pat --team busy --previous "$one" --label left 2>err && test_grep "in use by" err && git -C p for-each-ref >out && test_cmp want out &&
 	test_expect_code 1 git -C p ews round end --all --team busy 2>err && test_grep "^error: the others go on, but .$first. ended: .* in use by" err && ews undo "${first#ews/}" && test_expect_code 1 git -C p ews round end --all --team busy --json >json && test_grep "but .$first. ended" json &&

@@ -305,8 +305,13 @@ static void add_told(struct ews_tripwire *out, const struct ews_repo *repo)
 
 static int take(const struct look *look, struct ews_repo *repo)
 {
-	int rc = add_refs(look->out, repo);
+	int rc;
 
+	/* Before and after the refs: of one that is moved meanwhile both places are told, wherever it was found. */
+	add_told(look->out, repo);
+	rc = add_refs(look->out, repo);
+	if (rc == 0)
+		add_told(look->out, repo);
 	if (rc == 0)
 		rc = add_file(look, repo->git_fd, "", "HEAD");
 	if (rc == 0)
@@ -323,7 +328,6 @@ static int take(const struct look *look, struct ews_repo *repo)
 		rc = add_shallow(look, repo);
 	if (rc < 0)
 		return ews_error_wrap("cannot look at the project's state");
-	add_told(look->out, repo);
 	if (look->out->lines.n)
 		qsort(look->out->lines.items, look->out->lines.n, sizeof(*look->out->lines.items), cmp_lines);
 	return 0;
@@ -846,25 +850,35 @@ bool ews_tripwire_follow(struct ews_tripwire *kept, const struct ews_tripwire *b
 	return changed;
 }
 
-/* Is it about the ref `name`, or about one that is not there any more? */
+/*
+ * Is it about a ref that is not there any more, or about `name`, which stands elsewhere? Where that still stands it is told until it has
+ * moved, for whoever looks in between.
+ */
 static bool is_outdated(const char *line, const char *name, struct ews_repo *repo)
 {
 	size_t len = name_len(line);
 	EWS_CLEANUP(free) char *ref = len > 4 ? ews_strndup(line + 4, len - 4) : ews_strdup("");
+	char hex[EWS_OID_HEX_MAX];
 	struct ews_oid oid;
-	int rc;
+	int rc = ews_odb_ref_read(&oid, repo->odb, ref);
 
-	if (!strcmp(ref, name))
-		return true;
-	rc = ews_odb_ref_read(&oid, repo->odb, ref);
-	return rc < 0 && ews_error_if_passing(rc) == 0;
+	if (rc < 0)
+		return ews_error_if_passing(rc) == 0;
+	return !strcmp(ref, name) && strcmp(line + len + 1, ews_oid_hex(hex, &oid)) != 0;
+}
+
+static char *told_line(const char *name, const struct ews_oid *oid)
+{
+	char hex[EWS_OID_HEX_MAX];
+
+	return ews_strfmt("ref %s %s", name, ews_oid_hex(hex, oid));
 }
 
 static void tell_ref(struct ews_repo *repo, const char *name, const struct ews_oid *oid)
 {
 	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv kept = EWS_STRV_INIT;
-	char hex[EWS_OID_HEX_MAX];
+	EWS_CLEANUP(free) char *line = told_line(name, oid);
 	int rc = read_lines(&lines, repo->dir_fd, TOLD_FILE);
 
 	/* None yet, or none that makes sense; what can't be read just now is not written anew without what it says. */
@@ -873,7 +887,8 @@ static void tell_ref(struct ews_repo *repo, const char *name, const struct ews_o
 	for (size_t i = 0; i < lines.n; i++)
 		if (!is_outdated(lines.items[i], name, repo))
 			ews_strv_add(&kept, lines.items[i]);
-	ews_strv_addf(&kept, "ref %s %s", name, ews_oid_hex(hex, oid));
+	if (!ews_strv_has(&kept, line))
+		ews_strv_add(&kept, line);
 	(void)write_lines(repo->dir_fd, TOLD_FILE, &kept);
 }
 
@@ -881,23 +896,29 @@ int ews_tripwire_move_ref(struct ews_repo *repo, const char *name, const struct 
 			  const struct ews_oid *to)
 {
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
-
 	/* Held until the ref is there: one that is not is one that nobody has to be told of any more. */
-	if (ews_repo_lock(&lock, repo, TOLD_LOCK, "tell", LOCK_WAIT_MS) == 0)
+	bool is_telling = ews_repo_lock(&lock, repo, TOLD_LOCK, "tell", LOCK_WAIT_MS) == 0;
+	int rc;
+
+	if (is_telling)
 		tell_ref(repo, name, to);
 	ews_error_clear();
-	return ews_odb_ref_swap(repo->odb, name, from, to);
+	rc = ews_odb_ref_swap(repo->odb, name, from, to);
+	if (rc < 0 || !is_telling || !from)
+		return rc;
+	/* It has left where it stood: who moves it back there is named. */
+	tell_ref(repo, name, to);
+	ews_error_clear();
+	return 0;
 }
 
 bool ews_tripwire_has_moved_ref(const struct ews_repo *repo, const char *name, const struct ews_oid *oid)
 {
 	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
-	EWS_CLEANUP(free) char *line = NULL;
-	char hex[EWS_OID_HEX_MAX];
+	EWS_CLEANUP(free) char *line = told_line(name, oid);
 
 	if (read_lines(&lines, repo->dir_fd, TOLD_FILE) < 0)
 		ews_error_clear(); /* none yet, or none that can be read */
-	line = ews_strfmt("ref %s %s", name, ews_oid_hex(hex, oid));
 	return ews_strv_has(&lines, line);
 }
 

@@ -56,8 +56,9 @@ void ews_tripwire_set(struct ews_tripwire *tripwire, const char *name, const cha
 bool ews_tripwire_follow(struct ews_tripwire *kept, const struct ews_tripwire *before,
 			 const struct ews_tripwire *after);
 /*
- * Move the ref `name` as ews_odb_ref_swap() does; it is no difference to any session while it stands at `to`, for it is we who put
- * it there, as we were asked to. When that can't be told the ref is moved all the same, and named, which is no lie.
+ * Move the ref `name` as ews_odb_ref_swap() does; it is no difference to any session while it stands at `to`, or until it has left
+ * `from`, for it is we who put it there, as we were asked to. When that can't be told the ref is moved all the same, and named, which
+ * is no lie.
  */
 int ews_tripwire_move_ref(struct ews_repo *repo, const char *name, const struct ews_oid *from,
 			  const struct ews_oid *to);
