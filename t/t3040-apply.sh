@@ -252,6 +252,17 @@ test_expect_success 'P8: a path that somebody removes after apply has looked, as
 	git -C went status --porcelain >got && echo " D src/numbers" >want && test_cmp want got && git -C went ews apply less && test "$(tail -n 1 went/src/main.c)" = edit
 '
 
+test_expect_success 'P4: what somebody writes while it is applied stays, named, and all else is as it was: before its turn, after it, something new' '
+	test_repo saved && start_ws saved late && rm "${ws:?}/src/numbers" && echo agent | tee -a "${ws:?}/run.sh" >>"${ws:?}/src/main.c" && mkdir "${ws:?}/zz" && echo new | tee "${ws:?}/zz/a" >"${ws:?}/zz/b" && git -C saved rev-parse HEAD >head &&
+	for how in --force --index --commit; do
+		for turn in "src/numbers src/main.c" "src/main.c run.sh" "zz/b zz/a"; do
+			mine=${turn#* } && printf "%s\n" "#!/bin/sh" "echo mine >>\"$PWD/saved/$mine\"" >saves && chmod +x saves &&
+			test_expect_code 1 "$EWS_BUILD/t/killat" -c "/saved/${turn% *}" -x "$PWD/saves" 1 "$EWS_BIN/git-ews" -C saved apply $how late 2>err && test_grep "error: .$mine. changed meanwhile, and was left as it is" err && test "$(tail -n 1 "saved/$mine")" = mine &&
+			git -C saved status --porcelain -uall >got && { test $mine = zz/a && echo "?? $mine" || echo " M $mine"; } >want && test_cmp want got && git -C saved rev-parse HEAD >got && test_cmp head got && git -C saved ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C saved checkout -q . && rm -rf saved/zz || return 1
+		done
+	done && git -C saved ews apply late && test_path_is_missing saved/src/numbers
+'
+
 test_expect_success 'P4: what came to an ignored place goes when that is undone; what is ignored beside it is not called changed' '
 	mkdir -p p/cache/sub && echo old >p/cache/sub/tracked && git -C p add -f cache/sub/tracked && git -C p commit -qm cache && start_ws p place && rm -r "${ws:?}/cache" &&
 	(cd "$ws" && echo new >it.tmp && git add -f it.tmp) && echo "*.tmp" >>p/.git/info/exclude && echo mine >p/cache/sub/mine.tmp && git -C p ews apply place 2>err && test_grep new p/it.tmp && test_path_is_missing p/cache/sub/tracked &&

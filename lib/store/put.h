@@ -80,11 +80,12 @@ struct ews_put_opts {
 /* What could not be done: a path and a sentence each. */
 struct ews_put_report {
 	struct ews_strv failed; /* "<path>\t<why>", the path escaped */
+	struct ews_strv changed; /* the paths of those that changed since they were seen, and stay as they are */
 	struct ews_strv lost_attrs; /* "<path>\t<attribute>", or "hard link": not permitted here; not a failure */
 	size_t written, removed;
 };
 
-#define EWS_PUT_REPORT_INIT { EWS_STRV_INIT, EWS_STRV_INIT, 0, 0 }
+#define EWS_PUT_REPORT_INIT { EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT, 0, 0 }
 
 /*
  * Apply `changes` (sorted). Each `from` is what is expected there, but what is

@@ -27,6 +27,8 @@ int ews_put_settle(struct ews_put_work *put, size_t i, int rc)
 	pthread_mutex_lock(&put->mutex);
 	put->done++;
 	if (rc < 0) {
+		if (rc == EWS_ESTALE)
+			ews_strv_add(&put->report->changed, change->path);
 		add_failed(put->report, change->path);
 		put->has_failed[i] = true;
 	} else if (change->to) {
@@ -59,6 +61,7 @@ void ews_put_name_lost(struct ews_put_work *put, const char *path, const struct 
 void ews_put_report_release(struct ews_put_report *report)
 {
 	ews_strv_release(&report->failed);
+	ews_strv_release(&report->changed);
 	ews_strv_release(&report->lost_attrs);
 	*report = (struct ews_put_report)EWS_PUT_REPORT_INIT;
 }

@@ -710,11 +710,58 @@ static void add_opened(struct ews_step *step, const struct ews_strv *failed)
 	}
 }
 
-/* All or nothing: what could be written goes back to what it was, and `why` is what is said. */
-static int take_back(struct plan *plan, struct ews_step *step, struct ews_error_saved *why)
+/* Can `path` stay as it is when all else goes back: is that in no need of its place, or of that of what it lies in? */
+static bool can_stay(const struct ews_entries *before, const char *path)
+{
+	const struct ews_entry *was = ews_entries_find(before, path);
+	EWS_CLEANUP(free) char *at = ews_strdup(path);
+	char *slash = strrchr(at, '/');
+
+	if (was && ews_entry_is_dir(was))
+		return false;
+	for (; slash; slash = strrchr(at, '/')) {
+		*slash = '\0';
+		was = ews_entries_find(before, at);
+		if (was)
+			return ews_entry_is_dir(was);
+	}
+	return true;
+}
+
+/* What somebody wrote while it was written is his: of what was done nothing is to be seen there, or he has seen it. */
+static void list_spared(struct ews_strv *out, const struct plan *plan)
+{
+	const struct ews_strv *others = &plan->out->put.others;
+
+	for (size_t i = 0; i < others->n; i++)
+		if (can_stay(&plan->out->diff.from.content.scan.entries, others->items[i]))
+			ews_strv_add(out, others->items[i]);
+	ews_strv_sort(out);
+}
+
+/* "'a', 'b'" */
+static char *quote_all(const struct ews_strv *paths)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+
+	for (size_t i = 0; i < paths->n; i++)
+		ews_buf_addf(&text, "%s'%s'", i ? ", " : "", paths->items[i]);
+	return ews_buf_steal(&text);
+}
+
+/* Is all as it should be, but for what somebody wrote? */
+static bool is_done(const struct ews_transition_result *put)
+{
+	return put->errors.n == put->others.n;
+}
+
+/* All or nothing: what could be written goes back to what it was, but for what is `spared`, and `why` is what is said. */
+static int take_back(struct plan *plan, struct ews_step *step, const struct ews_strv *spared,
+		     struct ews_error_saved *why)
 {
 	EWS_CLEANUP(transition_result) struct ews_transition_result back = EWS_TRANSITION_RESULT_INIT;
 	const struct ews_undo_opts undo = { .is_retry = step->state != EWS_STEP_DONE,
+					    .spared = spared,
 					    .progress = plan->opts->progress,
 					    .payload = plan->opts->payload };
 	int rc;
@@ -724,14 +771,14 @@ static int take_back(struct plan *plan, struct ews_step *step, struct ews_error_
 	add_opened(step, &plan->out->put.errors);
 	ews_transition_turn_back(step);
 	rc = ews_undo_transition(&back, plan->repo, NULL, step, &undo);
-	if (rc == 0 && back.is_verified)
+	if (rc == 0 && is_done(&back))
 		rc = ews_step_remove(plan->repo->dir_fd, step->id);
 	/* What could not go back is tried again by recover; where something was renamed away, that has its place already. */
-	if (rc == 0 && !back.is_verified && !step->moved.n && !step->moving.n) {
+	if (rc == 0 && !is_done(&back) && !step->moved.n && !step->moving.n) {
 		step->state = EWS_STEP_UNDOING;
 		rc = ews_step_write(plan->repo->dir_fd, step);
 	}
-	if (rc < 0 || !back.is_verified) {
+	if (rc < 0 || !is_done(&back)) {
 		EWS_CLEANUP(free) char *undo_words = ews_undo_words(plan->repo, step->id);
 
 		rc = ews_error_restore(why);
@@ -739,7 +786,16 @@ static int take_back(struct plan *plan, struct ews_step *step, struct ews_error_
 			       undo_words);
 		return rc;
 	}
-	return ews_error_restore(why);
+	rc = ews_error_restore(why);
+	/* The sentence is about these, or says why the rest of it could not be written. */
+	if (rc != EWS_ESTALE)
+		ews_strv_add_array(&back.others, spared->items);
+	if (back.others.n) {
+		EWS_CLEANUP(free) char *named = quote_all(&back.others);
+
+		ews_error_hint("what somebody wrote to %s meanwhile stays as well; nothing else was changed", named);
+	}
+	return rc;
 }
 
 /* "Apply <source>, <source>" */
@@ -802,11 +858,19 @@ static int confirm(struct plan *plan, struct ews_snapshot *target)
 	return ews_snapshot_confirm(plan->repo, target);
 }
 
-/* "<path>\t<why>" */
-static int fail_write(const char *line)
+/* What somebody wrote meanwhile, and stays, is nothing that can't be written: he is asked to try again. */
+static int fail_write(const struct ews_transition_result *put, const struct ews_strv *spared)
 {
+	EWS_CLEANUP(free) char *named = quote_all(spared);
+	const char *line = put->errors.items[0];
 	const char *why = ews_path_line_words(line);
 
+	if (spared->n == put->errors.n) {
+		ews_error(EWS_ESTALE, "%s changed meanwhile, and %s", named,
+			  spared->n > 1 ? "were left as they are" : "was left as it is");
+		ews_error_hint("nothing else was changed; try again");
+		return EWS_ESTALE;
+	}
 	ews_error(EWS_EIO, "'%.*s' could not be written%s%s", (int)strcspn(line, "\t"), line, *why ? ": " : "", why);
 	ews_error_hint("'-- <path>' brings other paths without it");
 	return EWS_EIO;
@@ -816,6 +880,7 @@ static int put(struct plan *plan)
 {
 	EWS_CLEANUP(snapshot) struct ews_snapshot target = EWS_SNAPSHOT_INIT;
 	EWS_CLEANUP(step) struct ews_step step = EWS_STEP_INIT;
+	EWS_CLEANUP(strv) struct ews_strv spared = EWS_STRV_INIT;
 	struct ews_error_saved why = EWS_ERROR_SAVED_INIT;
 	struct ews_apply_result *out = plan->out;
 	/* Its trees are there. */
@@ -841,8 +906,9 @@ static int put(struct plan *plan)
 		rc = plan_commit(&step, plan->repo);
 	if (rc == 0)
 		rc = ews_transition(&out->put, &has_changed, plan->repo, NULL, &step, &move);
+	list_spared(&spared, plan);
 	if (rc == 0 && !out->put.is_verified)
-		rc = fail_write(out->put.errors.items[0]);
+		rc = fail_write(&out->put, &spared);
 	if (rc == 0 && plan->opts->commit)
 		rc = commit(plan, &step);
 	if (rc == 0) {
@@ -852,7 +918,7 @@ static int put(struct plan *plan)
 	if (!has_changed || !step.before || !*step.before)
 		return rc;
 	ews_error_save(&why);
-	return take_back(plan, &step, &why);
+	return take_back(plan, &step, &spared, &why);
 }
 
 static int refuse_bare(const struct ews_repo *repo, const char *session)

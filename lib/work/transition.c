@@ -56,6 +56,7 @@ void ews_transition_result_release(struct ews_transition_result *result)
 	ews_strv_release(&result->deleted);
 	ews_strv_release(&result->kept);
 	ews_strv_release(&result->errors);
+	ews_strv_release(&result->others);
 	ews_strv_release(&result->lost_attrs);
 	ews_strv_release(&result->not_covered);
 	ews_strv_release(&result->moved);
@@ -123,6 +124,7 @@ static int put(struct ews_transition_result *out, struct ews_transition_work *wo
 	int rc = ews_put(&report, &work->changes, &opts);
 
 	ews_strv_add_array(&out->errors, report.failed.items);
+	ews_strv_add_array(&out->others, report.changed.items);
 	ews_strv_add_array(&out->lost_attrs, report.lost_attrs.items);
 	/* Single paths that failed are named, and found by the proof as well. */
 	return rc < 0 ? rc : 0;

@@ -36,6 +36,7 @@ struct ews_transition_opts {
 	const struct ews_snapshot *left; /* the state that the step left: what it has is looked at even where it is ignored; or NULL */
 	const struct ews_snapshot *base; /* the session's base: what is known even where ignored; NULL for a project */
 	const char *const *only; /* NULL: all, and the git state; with step->is_exact sorted bytewise, and not what they hold */
+	const struct ews_strv *spared; /* sorted: files that stay as they are, though it is limited to them as well; or NULL */
 	const struct ews_content *seen; /* what the target was made of: a path that is not so any more is EWS_ESTALE; or NULL */
 	bool full; /* verify by reading everything again */
 	bool accepts_refreshed; /* git's index as it is, where that names the same: whoever looks has git refresh its stat data */
@@ -53,6 +54,7 @@ struct ews_transition_result {
 	struct ews_strv restored, deleted; /* paths written or changed back; paths removed */
 	struct ews_strv kept; /* "<path>\t<why>", the path escaped: renamed whole into trash */
 	struct ews_strv errors; /* "<path>\t<why>": what differs after all */
+	struct ews_strv others; /* the paths of those that somebody wrote while the step was under way: they are as he left them */
 	struct ews_strv lost_attrs; /* "<path>\t<attribute>": may not be set here */
 	struct ews_strv not_covered; /* "<path>\t<why>": the target never had it, so it was not looked at */
 	struct ews_strv moved; /* "<path>\t<commit>": repositories in a project that have gone on from that commit since the session began */
@@ -70,12 +72,12 @@ struct ews_transition_result {
 	bool had_damaged_head; /* in that */
 };
 
-#define EWS_TRANSITION_RESULT_INIT                                                                                \
-	{                                                                                                         \
-		.restored = EWS_STRV_INIT, .deleted = EWS_STRV_INIT, .kept = EWS_STRV_INIT,                       \
-		.errors = EWS_STRV_INIT, .lost_attrs = EWS_STRV_INIT, .not_covered = EWS_STRV_INIT,               \
-		.moved = EWS_STRV_INIT, .since = EWS_STRV_INIT, .expired = EWS_STRV_INIT, .stays = EWS_STRV_INIT, \
-		.branches = EWS_STRV_INIT                                                                         \
+#define EWS_TRANSITION_RESULT_INIT                                                             \
+	{                                                                                      \
+		.restored = EWS_STRV_INIT, .deleted = EWS_STRV_INIT, .kept = EWS_STRV_INIT,    \
+		.errors = EWS_STRV_INIT, .others = EWS_STRV_INIT, .lost_attrs = EWS_STRV_INIT, \
+		.not_covered = EWS_STRV_INIT, .moved = EWS_STRV_INIT, .since = EWS_STRV_INIT,  \
+		.expired = EWS_STRV_INIT, .stays = EWS_STRV_INIT, .branches = EWS_STRV_INIT    \
 	}
 
 /*

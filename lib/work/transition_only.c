@@ -34,6 +34,8 @@ static bool is_named(const struct ews_transition_work *work, const char *path)
 
 bool ews_transition_is_wanted(const struct ews_transition_work *work, const char *path)
 {
+	if (work->opts->spared && ews_strv_sorted_has(work->opts->spared, path))
+		return false;
 	return work->step->is_exact ? is_named(work, path) : ews_path_is_inside_any(path, work->only);
 }
 

@@ -239,6 +239,7 @@ int ews_undo_transition(struct ews_transition_result *out, struct ews_repo *repo
 	struct ews_transition_opts move = { .target = &target,
 					    .is_retry = opts->is_retry,
 					    .dry_run = opts->dry_run,
+					    .spared = opts->spared,
 					    .progress = opts->progress,
 					    .payload = opts->payload };
 	bool has_changed = false;

@@ -28,6 +28,7 @@ struct ews_undo_opts {
 	const char *step; /* the id of the one that is meant, or NULL; it has to be the next of its session, or of the project */
 	bool is_retry; /* it was begun before and killed */
 	bool dry_run;
+	const struct ews_strv *spared; /* files that stay as they are, as in struct ews_transition_opts */
 	ews_progress_fn progress;
 	void *payload;
 };
