@@ -50,6 +50,12 @@ for method in worktree snapshot; do
 		git -C "${ws:?}/sub" remote >out && test_must_be_empty out && ls -A "${ws:?}/bare" >out && test_must_be_empty out && git -C p ews diff s >out && test_must_be_empty out
 	'
 
+	test_expect_success "P8: $method: diff and status name one in which something was written since" '
+		git -C "${ws:?}/sub" status >out && git -C "${ws:?}/sub" gc -q && git -C p ews diff --exit-code s 2>err && test_must_be_empty err && echo more >>"${ws:?}/sub/inner/f" &&
+		test_expect_code 1 git -C p ews diff --exit-code s >out 2>err && test_must_be_empty out && echo "warning: not in the patch: sub (repository-written)" | test_cmp - err && git -C p ews diff --exit-code s -- top 2>err && test_must_be_empty err &&
+		git -C p ews diff s --json >json && test_json json ".not_in_patch[0].what" repository-written && git -C p ews status >out && test_grep "1 not in git" out && id=$(git -C p ews snapshot create s) && git -C p ews diff --exit-code "$id" 2>err && test_must_be_empty err
+	'
+
 	test_expect_success "P1: $method: what is committed in one stays there" '
 		contents_of p >modules && (cd "${ws:?}/sub" && git add -A && git commit -qm mine && git branch mine && git gc -q --prune=now && git config user.name other) && contents_of p >got && test_cmp modules got &&
 		git -C "$ws" add sub && git -C p ews diff s >out
@@ -58,7 +64,7 @@ for method in worktree snapshot; do
 	test_expect_success "P8: $method: diff and status say that one stands elsewhere than it did, snapshots record it" '
 		test_expect_code 1 git -C p ews diff --exit-code s >out 2>err && test_must_be_empty out && test_grep "not in the patch: sub (repository-moved)" err && git -C p ews diff s -- top 2>err && test_must_be_empty err &&
 		git -C p ews status >out && test_grep "1 not in git" out && id=$(git -C p ews snapshot create s) && git -C p ews snapshot show --coverage "$id" >out && test_grep "^repository-moved	sub$" out &&
-		git -C "${ws:?}/sub" checkout -q --detach HEAD~1 && git -C p ews diff --exit-code s 2>err && test_must_be_empty err && early=$(git -C p ews snapshot create s) && git -C "${ws:?}/sub" checkout -q mine && test_expect_code 1 git -C p ews diff --exit-code s &&
+		git -C "${ws:?}/sub" checkout -q --detach HEAD~1 && test_expect_code 1 git -C p ews diff --exit-code s 2>err && test_grep "sub (repository-written)" err && early=$(git -C p ews snapshot create s) && git -C "${ws:?}/sub" checkout -q mine && test_expect_code 1 git -C p ews diff --exit-code s &&
 		git -C p ews snapshot restore "$early" s >out 2>err && test_grep "Status: Verified" out && test_grep "not looked at: sub (repository-moved)" err && test "$(git -C "${ws:?}/sub" symbolic-ref HEAD)" = refs/heads/mine &&
 		git -C p ews clean --dry-run --older-than 0s >out && ! grep "unchanged.* s$" out
 	'
@@ -229,7 +235,7 @@ test_expect_success 'P3, P8: a submodule that the agent emptied is named by ever
 		start_ws e --method $method e && case $how in rm) rm -rf "${ws:?}/sub" ;; git-rm) git -C "$ws" rm -qrf sub ;; deinit) git -C "$ws" submodule --quiet deinit -f sub ;; checkout) git -C "$ws" rm -qrf sub && git -C "$ws" commit -qm without ;; esac &&
 		test_expect_code 1 git -C e ews diff --exit-code e >out 2>err && test_grep "^warning: not in the patch: sub (repository-gone)$" err && test_grep ! "bare" err && git -C e ews revert e >out 2>err && test_grep "Status: Verified" out && test_grep "^warning: not looked at: sub (repository-gone)$" err &&
 		test_expect_code 1 git -C e ews diff --exit-code e >out 2>err && test_must_be_empty out && test_grep "sub (repository-gone)" err && git -C e ews status e >out && test_grep "none that a patch can hold" out && git -C e ews revert e 2>err && sed -n "s/^note: a submodule is empty now; this fills it: git/git -c protocol.file.allow=always/p" err >fill && test_line_count = 1 fill &&
-		sh fill >fill.out 2>&1 && test_path_is_file "${ws:?}/sub/src/main.c" && git -C e ews diff --exit-code e 2>err && test_must_be_empty err && git -C e ews revert e 2>err && test_grep ! gone err && git -C e ews end e || { echo >&2 "$method $how"; return 1; }
+		sh fill >fill.out 2>&1 && test_path_is_file "${ws:?}/sub/src/main.c" && test_expect_code 1 git -C e ews diff --exit-code e 2>err && test_grep "^warning: not in the patch: sub (repository-written)$" err && git -C e ews revert e 2>err && test_grep ! gone err && git -C e ews end e || { echo >&2 "$method $how"; return 1; }
 	done; done
 '
 

@@ -417,6 +417,7 @@ int ews_cmd_diff_as(const struct ews_diff_verb *verb, struct ews_cmd_ctx *ctx, i
 	diff.opts.progress = ews_progress_show;
 	diff.opts.payload = &progress;
 	diff.opts.without_index = true;
+	diff.opts.names_written = true;
 	/* Where an object may be missing, the counting finds that before half a patch is out. */
 	diff.opts.count.no_counts = !ctx->json && (set.is_silent || set.diff.changes == EWS_CHANGES_DIFF) &&
 				    !ews_odb_is_partial(ctx->repo->odb);

@@ -76,6 +76,7 @@ static int look_into(struct ews_session_view *view, struct ews_epoch_looking *lo
 	if (rc < 0 || view->tampered.n)
 		return rc;
 	view->diff.opts.without_index = true;
+	view->diff.opts.names_written = true;
 	view->diff.opts.looking = looking;
 	rc = ews_diff_sides(&view->diff, repo, &view->session, NULL, NULL);
 	if (rc == 0)

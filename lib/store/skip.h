@@ -37,6 +37,8 @@ enum ews_skip_reason {
 
 /* What is said of a repository that is none any more, beside files that are looked at; nothing was left out there. */
 #define EWS_SKIP_REPOSITORY_GONE "repository-gone"
+/* What is said of one that stands where it did, with files in it that were written since. */
+#define EWS_SKIP_REPOSITORY_WRITTEN "repository-written"
 
 struct ews_skip {
 	const char *path; /* the whole subtree below it is left out as well */

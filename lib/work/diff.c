@@ -20,6 +20,7 @@
 #include "work/ignored.h"
 #include "work/look.h"
 #include "work/session_place.h"
+#include "work/submodule_head.h"
 
 #define RAW_BYTES_MAX EWS_GIB
 /* Up to so many files there is room for a third list; beyond it the project's goes before the base's is read. */
@@ -229,6 +230,31 @@ static int add_ignored(struct ews_diff *diff, struct ews_repo *repo, struct ews_
 	return rc < 0 ? rc : write_seen(&diff->to, repo);
 }
 
+/* No snapshot looks into a submodule: that something was written in it only its times tell. */
+static int list_written(struct ews_diff *diff, const struct ews_session *session)
+{
+	const struct ews_skips *then = &diff->from.content.scan.skips, *now = &diff->to.content.scan.skips;
+	const struct timespec since = { diff->from.snapshot.created_s, diff->from.snapshot.created_ns };
+	EWS_CLEANUP(fd) int root_fd = -1;
+
+	for (size_t i = 0; i < now->n; i++) {
+		const struct ews_skip *skip = &now->items[i];
+		int rc;
+
+		if (skip->reason != EWS_SKIP_REPOSITORY || ews_skip_is_git_dir(skip) ||
+		    !ews_skips_covering(then, skip->path))
+			continue;
+		if (root_fd < 0)
+			root_fd = ews_session_open_workspace(session);
+		rc = root_fd < 0 ? root_fd : ews_submodule_is_written(root_fd, skip->path, &since);
+		if (rc < 0)
+			return rc;
+		if (rc > 0)
+			ews_strv_add(&diff->written, skip->path);
+	}
+	return 0;
+}
+
 int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_session *session, const char *from,
 		   const char *to)
 {
@@ -264,6 +290,8 @@ int ews_diff_sides(struct ews_diff *diff, struct ews_repo *repo, struct ews_sess
 		rc = settle_ignored(diff, session, &base_content);
 	if (rc == 0 && to_now && from && is_ignored_by_now(&diff->to.content, &diff->from.content, false))
 		rc = add_ignored(diff, repo, session);
+	if (rc == 0 && diff->opts.names_written && session && to_now && !is_now(from))
+		rc = list_written(diff, session);
 	diff->are_listed = rc == 0;
 	diff->is_of_one_place = rc == 0 && !strcmp(place_of(&diff->from, session), place_of(&diff->to, session));
 	diff->is_of_one_hash = rc == 0 && to_now && !is_now(from) &&
@@ -546,6 +574,7 @@ void ews_diff_release(struct ews_diff *diff)
 	ews_diff_records_free(diff->items, diff->n);
 	ews_strv_release(&diff->paths);
 	ews_strv_release(&diff->too_large);
+	ews_strv_release(&diff->written);
 	ews_strv_release(&diff->not_in_patch);
 	*diff = (struct ews_diff)EWS_DIFF_INIT;
 }

@@ -36,6 +36,7 @@ static inline bool ews_diff_side_has_manifest(const struct ews_diff_side *side)
 struct ews_diff_opts {
 	bool are_specs; /* all paths are pathspecs as from ews_pathspec_from_top(), no plain directories and files */
 	bool is_for_commit; /* not_in_patch is what a commit of the second side has not: what was left out of the first alone is none of it */
+	bool names_written; /* submodules of the present state, in which something was written since the first side, are told as well */
 	bool without_index; /* nobody asks for the bytes of git's index, which the contents of the sides have else */
 	struct ews_diff_count_opts count; /* of the records; without renames there are none in a patch either */
 	struct ews_epoch_looking *looking; /* NULL, or a look at the project that is under way; it stays the caller's */
@@ -55,12 +56,13 @@ struct ews_diff {
 	bool is_of_one_place; /* both sides are the same directory's, whose own mode and attributes are compared then */
 	bool is_of_one_hash; /* both contents are, so that their entries are equal, but for times and for which are one file */
 	bool has_digests; /* ids in the contents are SHA-256 of the bytes; blobs have ids of their own */
+	struct ews_strv written; /* where names_written is wanted: which submodules those are, by path */
 	struct ews_strv too_large; /* paths that no patch could hold; the patch leaves them out */
 	struct ews_strv not_in_patch; /* "<path>\t<what>": empty directories, modes, attributes, hard links, names a tree can't hold; path escaped */
 	size_t n_untold; /* how many of these are ignored in the later snapshot: that they differ nobody says */
 };
 
-#define EWS_DIFF_INIT { .paths = EWS_STRV_INIT, .too_large = EWS_STRV_INIT, .not_in_patch = EWS_STRV_INIT, .from = { .content = EWS_CONTENT_INIT }, .to = { .content = EWS_CONTENT_INIT } }
+#define EWS_DIFF_INIT { .paths = EWS_STRV_INIT, .written = EWS_STRV_INIT, .too_large = EWS_STRV_INIT, .not_in_patch = EWS_STRV_INIT, .from = { .content = EWS_CONTENT_INIT }, .to = { .content = EWS_CONTENT_INIT } }
 
 /*
  * Set the two sides. `from` NULL: the session's base; `to` NULL: the session's

@@ -210,6 +210,10 @@ void ews_diff_list_left_out(const struct ews_diff *diff, ews_diff_left_out_fn *f
 		const struct ews_skip *skip = &to->items[i];
 		bool is_same = is_same_skip(skip, ews_skips_covering(from, skip->path));
 
+		if (ews_strv_has(&diff->written, skip->path)) {
+			fn(payload, skip, EWS_SKIP_REPOSITORY_WRITTEN, false);
+			continue;
+		}
 		if (was_seen(diff, skip) || !ews_skip_is_by_rule(skip->reason))
 			fn(payload, skip, ews_skip_word(skip->reason), is_same);
 	}

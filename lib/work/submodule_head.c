@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/dir.h"
@@ -226,4 +227,49 @@ void ews_submodule_heads_list_moved(struct ews_strv *out, const struct ews_sessi
 		if (entry)
 			ews_path_line_add(out, path, ews_oid_hex(hex, &entry->oid));
 	}
+}
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+/* One directory of it: its own directories are added to `todo`. */
+static int has_written(struct ews_strv *todo, int root_fd, const char *path, const struct timespec *since)
+{
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	EWS_CLEANUP(fd) int fd = ews_dir_open_beneath(root_fd, path);
+	ssize_t n = fd < 0 ? fd : ews_dir_names_read(&names, fd);
+	struct stat st;
+
+	if (n < 0)
+		return ews_error_if_passing((int)n);
+	if (fstat(fd, &st) == 0 && is_later(&st.st_ctim, since))
+		return 1;
+	for (ssize_t i = 0; i < n; i++) {
+		const char *name = names.items[i].name;
+
+		if (!strcmp(name, EWS_GITFILE) || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (is_later(&st.st_ctim, since))
+			return 1;
+		if (S_ISDIR(st.st_mode))
+			ews_strv_addf(todo, "%s/%s", path, name);
+	}
+	return 0;
+}
+
+int ews_submodule_is_written(int root_fd, const char *path, const struct timespec *since)
+{
+	EWS_CLEANUP(strv) struct ews_strv todo = EWS_STRV_INIT;
+	int rc = 0;
+
+	ews_strv_add(&todo, path);
+	while (rc == 0 && todo.n) {
+		EWS_CLEANUP(free) char *at = todo.items[--todo.n];
+
+		todo.items[todo.n] = NULL;
+		rc = has_written(&todo, root_fd, at, since);
+	}
+	return rc;
 }

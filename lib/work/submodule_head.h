@@ -12,6 +12,7 @@
 #define EWS_WORK_SUBMODULE_HEAD_H
 
 #include <stdbool.h>
+#include <time.h>
 
 #include "base/strv.h"
 #include "store/odb.h"
@@ -43,5 +44,11 @@ int ews_submodule_heads_name_moved(struct ews_scan *scan, const struct ews_sessi
 /* Add "<path>\t<commit>" for each of `skips` that has gone on so from what was kept, which is that commit. */
 void ews_submodule_heads_list_moved(struct ews_strv *out, const struct ews_session *session,
 				    const struct ews_skips *skips);
+
+/*
+ * Was anything in the directory `path`, which is a repository's, written after that time, but for what lies in a git directory? By the
+ * times of change of all that is there, which nobody can set. Returns 1 or 0; what may not be looked at was not.
+ */
+int ews_submodule_is_written(int root_fd, const char *path, const struct timespec *since);
 
 #endif
