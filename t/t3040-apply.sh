@@ -263,6 +263,12 @@ test_expect_success 'P4: what somebody writes while it is applied stays, named, 
 	done && git -C saved ews apply late && test_path_is_missing saved/src/numbers
 '
 
+test_expect_success 'P8: what somebody writes while the hooks of a commit run that fails goes with all that came, and is named with what brings it back' '
+	test_repo hooks && start_ws hooks late && echo agent >>"${ws:?}/run.sh" && git -C hooks status --porcelain >before && printf "%s\n" "#!/bin/sh" "echo mine >>run.sh" "exit 1" >hooks/.git/hooks/pre-commit && chmod +x hooks/.git/hooks/pre-commit &&
+	test_expect_code 128 git -C hooks ews apply --commit late 2>err && git -C hooks status --porcelain >after && test_cmp before after && kept=$(sed -n "s/^hint: .*; .git ews snapshot restore \([^ ]*\) -- run.sh. brings back what somebody wrote meanwhile$/\1/p" err) && test -n "$kept" &&
+	git -C hooks ews snapshot restore --force "$kept" -- run.sh && test "$(tail -n 1 hooks/run.sh)" = mine && git -C hooks checkout -q . && printf "%s\n" "#!/bin/sh" "exit 1" >hooks/.git/hooks/pre-commit && test_expect_code 128 git -C hooks ews apply --commit late 2>err && test_grep ! "restore" err
+'
+
 test_expect_success 'P4: what came to an ignored place goes when that is undone; what is ignored beside it is not called changed' '
 	mkdir -p p/cache/sub && echo old >p/cache/sub/tracked && git -C p add -f cache/sub/tracked && git -C p commit -qm cache && start_ws p place && rm -r "${ws:?}/cache" &&
 	(cd "$ws" && echo new >it.tmp && git add -f it.tmp) && echo "*.tmp" >>p/.git/info/exclude && echo mine >p/cache/sub/mine.tmp && git -C p ews apply place 2>err && test_grep new p/it.tmp && test_path_is_missing p/cache/sub/tracked &&

@@ -755,6 +755,26 @@ static bool is_done(const struct ews_transition_result *put)
 	return put->errors.n == put->others.n;
 }
 
+/*
+ * Once all stood there, or somebody's changes in its place, what is found otherwise is somebody's as well, who has saved it since: it
+ * was kept, like all that goes.
+ */
+static void name_taken(const struct ews_transition_result *put, const struct ews_transition_result *back)
+{
+	EWS_CLEANUP(free) char *hint = ews_strdup(ews_error_hint_text());
+	EWS_CLEANUP(buf) struct ews_buf paths = EWS_BUF_INIT;
+	bool has_stood = put->is_verified || (put->errors.n && is_done(put));
+
+	if (!has_stood || !back->since.n || !back->kept_snapshot)
+		return;
+	for (size_t i = 0; i < back->since.n; i++) {
+		ews_buf_addc(&paths, ' ');
+		ews_path_quote(&paths, back->since.items[i]);
+	}
+	ews_error_hint("%s%s'git ews snapshot restore %s --%s' brings back what somebody wrote meanwhile", hint,
+		       *hint ? "; " : "", back->kept_snapshot, paths.ptr);
+}
+
 /* All or nothing: what could be written goes back to what it was, but for what is `spared`, and `why` is what is said. */
 static int take_back(struct plan *plan, struct ews_step *step, const struct ews_strv *spared,
 		     struct ews_error_saved *why)
@@ -795,6 +815,7 @@ static int take_back(struct plan *plan, struct ews_step *step, const struct ews_
 
 		ews_error_hint("what somebody wrote to %s meanwhile stays as well; nothing else was changed", named);
 	}
+	name_taken(&plan->out->put, &back);
 	return rc;
 }
 
