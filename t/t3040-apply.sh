@@ -260,7 +260,10 @@ test_expect_success 'P4: what somebody writes while it is applied stays, named, 
 			test_expect_code 1 "$EWS_BUILD/t/killat" -c "/saved/${turn% *}" -x "$PWD/saves" 1 "$EWS_BIN/git-ews" -C saved apply $how late 2>err && test_grep "error: .$mine. changed meanwhile, and was left as it is" err && test "$(tail -n 1 "saved/$mine")" = mine &&
 			git -C saved status --porcelain -uall >got && { test $mine = zz/a && echo "?? $mine" || echo " M $mine"; } >want && test_cmp want got && git -C saved rev-parse HEAD >got && test_cmp head got && git -C saved ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C saved checkout -q . && rm -rf saved/zz || return 1
 		done
-	done && git -C saved ews apply late && test_path_is_missing saved/src/numbers
+	done && git -C saved ews apply late && test_path_is_missing saved/src/numbers &&
+	mkdir saved/dir && echo f >saved/dir/f && git -C saved add . && git -C saved commit -qm dir && start_ws saved more && rm -r "${ws:?}/dir" && echo agent >>"${ws:?}/run.sh" && printf "%s\n" "#!/bin/sh" "echo mine | tee -a \"$PWD/saved/run.sh\" >\"$PWD/saved/dir/mine\"" >saves &&
+	test_expect_code 128 "$EWS_BUILD/t/killat" -c "/saved/dir/f" -x "$PWD/saves" 1 "$EWS_BIN/git-ews" -C saved apply more 2>err && test_grep "error: .dir. could not be written: the directory is not empty" err && test_grep "^hint: what somebody wrote to .run.sh. meanwhile stays" err &&
+	git -C saved status --porcelain -uall >got && printf "%s\n" " M run.sh" "?? dir/mine" >want && test_cmp want got
 '
 
 test_expect_success 'P8: what somebody writes while the hooks of a commit run that fails goes with all that came, and is named with what brings it back' '

@@ -879,11 +879,24 @@ static int confirm(struct plan *plan, struct ews_snapshot *target)
 	return ews_snapshot_confirm(plan->repo, target);
 }
 
+/* The first line about what is not `spared`, or, where all is, about that. */
+static const char *first_failed(const struct ews_strv *lines, const struct ews_strv *spared)
+{
+	for (size_t i = 0; i < lines->n; i++) {
+		EWS_CLEANUP(buf) struct ews_buf path = EWS_BUF_INIT;
+
+		(void)ews_path_line_split(&path, lines->items[i]);
+		if (!ews_strv_sorted_has(spared, path.ptr))
+			return lines->items[i];
+	}
+	return lines->items[0];
+}
+
 /* What somebody wrote meanwhile, and stays, is nothing that can't be written: he is asked to try again. */
 static int fail_write(const struct ews_transition_result *put, const struct ews_strv *spared)
 {
 	EWS_CLEANUP(free) char *named = quote_all(spared);
-	const char *line = put->errors.items[0];
+	const char *line = first_failed(&put->errors, spared);
 	const char *why = ews_path_line_words(line);
 
 	if (spared->n == put->errors.n) {
