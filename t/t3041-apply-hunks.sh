@@ -216,17 +216,21 @@ test_expect_success 'P1: --commit ends no cherry-pick and no revert of the perso
 	git -C cp ews apply --index cp && test_path_is_file cp/.git/CHERRY_PICK_HEAD && git -C cp ews undo && git -C cp cherry-pick --abort && git -C cp rev-parse HEAD >cp/.git/REVERT_HEAD && test_expect_code 1 git -C cp ews apply --commit cp 2>err && test_grep "^error: a revert is under way" err && rm cp/.git/REVERT_HEAD && git -C cp ews apply --commit cp && git -C cp log -1 --format=%an >out && echo "A U Thor" | test_cmp - out
 '
 
-# The index is held: $@ says so, and changes nothing.
+times_of() {
+	(cd "$1" && find . -path ./.git -prune -o -type f -printf "%p %T@\n" && stat -c %Y .git/index)
+}
+
+# is_busy <lock> <verb>...: while git's lock is there the verb says so, and changes nothing.
 is_busy() {
-	refs >refs.held && files_of p >held && : >p/.git/index.lock && test_expect_code 1 git -C p ews "$@" --json >out && test_json out .error.code busy &&
-		test_path_is_file p/.git/index.lock && rm p/.git/index.lock && files_of p >got && test_cmp held got && refs >got && test_cmp refs.held got &&
+	lock=p/.git/$1 && shift && refs >refs.held && files_of p >held && times_of p >times.held && : >"$lock" && test_expect_code 1 git -C p ews "$@" --json >out && test_json out .error.code busy &&
+		test_path_is_file "$lock" && rm "$lock" && files_of p >got && test_cmp held got && times_of p >got && test_cmp times.held got && refs >got && test_cmp refs.held got &&
 		git -C p ews status >out 2>&1 && test_grep ! interrupted out && git -C p ews recover --all >out 2>&1 && test_grep "nothing is interrupted" out
 }
 
-test_expect_success 'P4: --index, --commit and the undo of them say before they begin that the index is held; what leaves it alone goes on' '
+test_expect_success 'P4: --index, --commit and the undo of them say before they begin that the index is held, or HEAD, or the branch; what leaves it alone goes on' '
 	for how in --index --commit; do
-		is_busy apply s $how && git -C p ews apply $how s && is_busy undo && git -C p ews undo && is_busy undo --redo && files_of p >got && test_cmp p.was got && refs >got && test_cmp refs.was got || return 1
-	done && : >p/.git/index.lock && git -C p ews apply s && cmp p/lines "${s:?}/lines" && git -C p ews undo && echo more >>p/README && git -C p ews snapshot restore s --force &&
+		is_busy index.lock apply s $how && git -C p ews apply $how s && is_busy index.lock undo && git -C p ews undo && is_busy index.lock undo --redo && files_of p >got && test_cmp p.was got && refs >got && test_cmp refs.was got || return 1
+	done && is_busy HEAD.lock apply s --commit && is_busy refs/heads/main.lock apply s --commit && : >p/.git/index.lock && git -C p ews apply s && cmp p/lines "${s:?}/lines" && git -C p ews undo && echo more >>p/README && git -C p ews snapshot restore s --force &&
 	test_path_is_file p/.git/index.lock && rm p/.git/index.lock && files_of p >got && test_cmp p.was got
 '
 

@@ -986,6 +986,8 @@ static int check_index(const struct plan *plan)
 	}
 	if (plan->opts->commit)
 		rc = ews_stage_branch(&branch, &tip, plan->repo);
+	if (rc == 0 && plan->opts->commit)
+		rc = ews_stage_refuse_locked_branch(plan->repo, branch);
 	if (rc < 0)
 		return rc;
 	return ews_stage_check(plan->repo, &plan->out->diff.from.content, &plan->out->diff.to.content.scan.entries,

@@ -28,6 +28,7 @@
 #include "work/head.h"
 #include "work/tripwire.h"
 
+#define HEAD_LOCK "HEAD.lock"
 #define NAMES_BYTES_MAX (256 * EWS_MIB)
 #define PATHS_BYTES_MAX \
 	(16 * EWS_KIB) /* of a command line; git holds each file of the index against each of them */
@@ -82,7 +83,7 @@ void ews_stage_sweep(struct ews_repo *repo, int64_t since_s, bool with_index)
 		return;
 	if (with_index) {
 		sweep_index_lock(repo->git_fd, &git);
-		ews_litter_sweep_lock(repo->git_fd, "HEAD.lock", &git);
+		ews_litter_sweep_lock(repo->git_fd, HEAD_LOCK, &git);
 		/* git commit ends with a look at what there is to tidy up. */
 		objects = ews_dir_open(ews_odb_object_dir(repo->odb));
 		if (objects >= 0)
@@ -255,13 +256,26 @@ static int refuse_staged(struct ews_repo *repo, const struct ews_content *now)
 	return EWS_ECONFLICT;
 }
 
-int ews_stage_refuse_locked(const struct ews_repo *repo)
+static int refuse_lock(int dir_fd, const char *dir, const char *name)
 {
-	if (ews_gitstate_outwait_lock(repo->git_fd, EWS_INDEX_LOCK))
+	if (ews_gitstate_outwait_lock(dir_fd, name))
 		return 0;
-	ews_error(EWS_EBUSY, "git is at work in the project: '%s/%s' is there", repo->git_dir, EWS_INDEX_LOCK);
+	ews_error(EWS_EBUSY, "git is at work in the project: '%s/%s' is there", dir, name);
 	ews_error_hint("when no git runs there, remove that file");
 	return EWS_EBUSY;
+}
+
+int ews_stage_refuse_locked(const struct ews_repo *repo)
+{
+	return refuse_lock(repo->git_fd, repo->git_dir, EWS_INDEX_LOCK);
+}
+
+int ews_stage_refuse_locked_branch(const struct ews_repo *repo, const char *branch)
+{
+	EWS_CLEANUP(free) char *lock = ews_strfmt("%s.lock", branch);
+	int rc = refuse_lock(repo->git_fd, repo->git_dir, HEAD_LOCK);
+
+	return rc < 0 ? rc : refuse_lock(repo->common_fd, repo->common_dir, lock);
 }
 
 static bool is_staged_kind(const struct ews_entry *entry)

@@ -24,6 +24,8 @@ int ews_stage_check(struct ews_repo *repo, const struct ews_content *now, const 
  * before anything is written.
  */
 int ews_stage_refuse_locked(const struct ews_repo *repo);
+/* Likewise while HEAD, or `branch` that it is on, is: no commit can be made then. */
+int ews_stage_refuse_locked_branch(const struct ews_repo *repo, const char *branch);
 
 /* Stage `paths` as they stand in the project now; those that are `gone` from it go from the index. */
 int ews_stage_add(struct ews_repo *repo, const struct ews_strv *paths, const struct ews_strv *gone);
