@@ -288,19 +288,21 @@ static char *told_index_prefix(const struct ews_repo *repo)
 /* None told, or what can't be read: then they are differences. */
 static void add_told(struct ews_tripwire *out, const struct ews_repo *repo)
 {
-	EWS_CLEANUP(strv) struct ews_strv staged = EWS_STRV_INIT;
-	EWS_CLEANUP(free) char *prefix = NULL;
+	if (repo->dir_fd >= 0 && read_lines(&out->told, repo->dir_fd, TOLD_FILE) < 0)
+		ews_error_clear();
+}
 
-	if (repo->dir_fd < 0)
-		return;
-	prefix = told_index_prefix(repo);
-	if (read_lines(&out->told, repo->dir_fd, TOLD_FILE) < 0)
+/* Likewise what we staged. */
+static void add_staged(struct ews_tripwire *out, const struct ews_repo *repo)
+{
+	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
+	EWS_CLEANUP(free) char *prefix = told_index_prefix(repo);
+
+	if (repo->dir_fd >= 0 && read_lines(&lines, repo->dir_fd, TOLD_INDEX_FILE) < 0)
 		ews_error_clear();
-	if (read_lines(&staged, repo->dir_fd, TOLD_INDEX_FILE) < 0)
-		ews_error_clear();
-	for (size_t i = 0; i < staged.n; i++)
-		if (ews_str_begins(staged.items[i], prefix))
-			ews_strv_add(&out->staged, staged.items[i] + strlen(prefix));
+	for (size_t i = 0; i < lines.n; i++)
+		if (ews_str_begins(lines.items[i], prefix))
+			ews_strv_add(&out->staged, lines.items[i] + strlen(prefix));
 }
 
 static int take(const struct look *look, struct ews_repo *repo)
@@ -328,6 +330,8 @@ static int take(const struct look *look, struct ews_repo *repo)
 		rc = add_shallow(look, repo);
 	if (rc < 0)
 		return ews_error_wrap("cannot look at the project's state");
+	/* Once the index was looked at: what is staged meanwhile is told after it was. */
+	add_staged(look->out, repo);
 	if (look->out->lines.n)
 		qsort(look->out->lines.items, look->out->lines.n, sizeof(*look->out->lines.items), cmp_lines);
 	return 0;
