@@ -222,8 +222,8 @@ times_of() {
 
 # is_busy <lock> <verb>...: while git's lock is there the verb says so, and changes nothing.
 is_busy() {
-	lock=p/.git/$1 && shift && refs >refs.held && files_of p >held && times_of p >times.held && : >"$lock" && test_expect_code 1 git -C p ews "$@" --json >out && test_json out .error.code busy &&
-		test_path_is_file "$lock" && rm "$lock" && files_of p >got && test_cmp held got && times_of p >got && test_cmp times.held got && refs >got && test_cmp refs.held got &&
+	lock=p/.git/$1 && shift && refs >refs.held && files_of p >files.held && times_of p >times.held && : >"$lock" && test_expect_code 1 git -C p ews "$@" --json >out && test_json out .error.code busy &&
+		test_path_is_file "$lock" && rm "$lock" && files_of p >got && test_cmp files.held got && times_of p >got && test_cmp times.held got && refs >got && test_cmp refs.held got &&
 		git -C p ews status >out 2>&1 && test_grep ! interrupted out && git -C p ews recover --all >out 2>&1 && test_grep "nothing is interrupted" out
 }
 
