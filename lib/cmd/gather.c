@@ -32,6 +32,7 @@
 #include "work/session_project.h"
 #include "work/snapshot_rewritten.h"
 #include "work/tripwire.h"
+#include "work/tripwire_compare.h"
 
 /*
  * Keep the sentence of the error that is set; what can't be found out is shown, not fatal. Fails where it is no session's: for

@@ -18,6 +18,7 @@
 #include "store/skip.h"
 #include "work/steps.h"
 #include "work/tripwire.h"
+#include "work/tripwire_commands.h"
 #include "work/whose.h"
 
 #define RED "31"

@@ -33,6 +33,7 @@
 #include "work/session_place.h"
 #include "work/stage.h"
 #include "work/tripwire.h"
+#include "work/tripwire_told.h"
 
 #define HEAD_BYTES_MAX (64 * EWS_KIB)
 

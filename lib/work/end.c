@@ -40,6 +40,7 @@
 #include "work/snapshot.h"
 #include "work/snapshot_rewritten.h"
 #include "work/tripwire.h"
+#include "work/tripwire_compare.h"
 #include "work/whose.h"
 
 #define USERS_WAIT_MS 500

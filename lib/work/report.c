@@ -18,6 +18,7 @@
 #include "work/session_place.h"
 #include "work/session_project.h"
 #include "work/tripwire.h"
+#include "work/tripwire_compare.h"
 
 #define DATE_LEN 10 /* of a stamp: "2026-01-18" */
 

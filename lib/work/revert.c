@@ -19,6 +19,7 @@
 #include "work/session_lock.h"
 #include "work/session_place.h"
 #include "work/tripwire.h"
+#include "work/tripwire_commands.h"
 #include "work/steps.h"
 #include "work/whose.h"
 

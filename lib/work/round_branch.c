@@ -13,6 +13,7 @@
 #include "work/branch.h"
 #include "work/stage.h"
 #include "work/tripwire.h"
+#include "work/tripwire_told.h"
 
 /* Are there branches that have its name for their directory's? */
 static bool is_directory(struct ews_repo *repo, const char *ref)

@@ -43,6 +43,8 @@
 #include "work/session_place.h"
 #include "work/session_project.h"
 #include "work/tripwire.h"
+#include "work/tripwire_commands.h"
+#include "work/tripwire_compare.h"
 
 #define GRACE_MS 2000 /* between SIGTERM and SIGKILL */
 #define SECOND_LOOK_MS 50

@@ -27,6 +27,8 @@
 #include "work/git_at_work.h"
 #include "work/head.h"
 #include "work/tripwire.h"
+#include "work/tripwire_line.h"
+#include "work/tripwire_told.h"
 
 #define HEAD_LOCK "HEAD.lock"
 #define NAMES_BYTES_MAX (256 * EWS_MIB)
@@ -414,7 +416,8 @@ static void tell_staged(struct ews_repo *repo, const struct unstaged *before, co
 
 	if (before->is_known && ews_tripwire_take_index(&now.tripwire, repo) == 0 &&
 	    read_index(&now.index, repo) == 0 && ews_index_is_alike_beside(&before->index, &now.index, paths))
-		ews_tripwire_tell_index(repo, &before->tripwire, &now.tripwire);
+		ews_tripwire_tell_index(repo, ews_tripwire_find(&before->tripwire, EWS_TRIPWIRE_INDEX),
+					ews_tripwire_find(&now.tripwire, EWS_TRIPWIRE_INDEX));
 	ews_error_clear();
 }
 

@@ -35,6 +35,7 @@
 #include "work/stage.h"
 #include "work/submodule_head.h"
 #include "work/tripwire.h"
+#include "work/tripwire_compare.h"
 #include "work/twin.h"
 #include "work/user_hook.h"
 

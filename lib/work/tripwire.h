@@ -26,25 +26,6 @@ struct ews_tripwire {
 int ews_tripwire_take(struct ews_tripwire *out, struct ews_repo *repo);
 /* The same, and a copy of each file in the empty directory `keep_fd`, with its mode and time, to be taken back from. */
 int ews_tripwire_take_keeping(struct ews_tripwire *out, struct ews_repo *repo, int keep_fd);
-/* What differs, a sentence each: "ref refs/heads/main moved from <id> to <id>", "config changed", ... Returns the number. */
-int ews_tripwire_compare(struct ews_strv *out, const struct ews_tripwire *before, const struct ews_tripwire *after);
-/*
- * For each ref that moved, came or went, and each stash that went, the command that takes that back. Of one that came, and that or
- * whose log names a commit to which refs that were there don't lead, both from where they stood and from where they stand, it is
- * the one that shows it, which begins with EWS_TRIPWIRE_SHOW: to delete it would lose that. So it is of a tag with a message
- * (EWS_TRIPWIRE_SHOW_TAG), and of stashes that came, EWS_TRIPWIRE_STASHES for all of them.
- */
-#define EWS_TRIPWIRE_SHOW "git log "
-#define EWS_TRIPWIRE_SHOW_TAG "git show "
-#define EWS_TRIPWIRE_STASHES "git stash list"
-void ews_tripwire_ref_commands(struct ews_strv *out, const struct ews_tripwire *before,
-			       const struct ews_tripwire *after, const struct ews_repo *repo);
-/*
- * For each sentence of ews_tripwire_compare() the command that takes that back, or shows it, in the same order; "" where there is none.
- * What files held is taken from the copies in the directory `kept`, an absolute path.
- */
-void ews_tripwire_commands(struct ews_strv *out, const struct ews_tripwire *before,
-			   const struct ews_tripwire *after, const struct ews_repo *repo, const char *kept);
 /* What `tripwire` has of `name` ("HEAD", "ref refs/heads/main"): a digest or an id; NULL: nothing. */
 const char *ews_tripwire_find(const struct ews_tripwire *tripwire, const char *name);
 /* Let `tripwire` have that of `name`; NULL: nothing. */
@@ -55,23 +36,8 @@ void ews_tripwire_set(struct ews_tripwire *tripwire, const char *name, const cha
  */
 bool ews_tripwire_follow(struct ews_tripwire *kept, const struct ews_tripwire *before,
 			 const struct ews_tripwire *after);
-/*
- * Move the ref `name` as ews_odb_ref_swap() does; it is no difference to any session while it stands at `to`, or until it has left
- * `from`, for it is we who put it there, as we were asked to. When that can't be told the ref is moved all the same, and named, which
- * is no lie.
- */
-int ews_tripwire_move_ref(struct ews_repo *repo, const char *name, const struct ews_oid *from,
-			  const struct ews_oid *to);
-/* Are we known to have put the ref `name` at `oid` so? */
-bool ews_tripwire_has_moved_ref(const struct ews_repo *repo, const char *name, const struct ews_oid *oid);
 /* What there is of the index alone. */
 int ews_tripwire_take_index(struct ews_tripwire *out, struct ews_repo *repo);
-/*
- * It is we who made of the index in `before` the one in `after`, as we were asked to: that is no difference to any session that knew the
- * first, or one that we made the first of. When that can't be told it is named.
- */
-void ews_tripwire_tell_index(struct ews_repo *repo, const struct ews_tripwire *before,
-			     const struct ews_tripwire *after);
 /* Kept as the file "tripwire" in a session's directory. */
 int ews_tripwire_write(int session_fd, const struct ews_tripwire *tripwire);
 int ews_tripwire_read(struct ews_tripwire *out, int session_fd);

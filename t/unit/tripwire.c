@@ -14,6 +14,8 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "fixture.h"
+#include "work/tripwire_commands.h"
+#include "work/tripwire_compare.h"
 
 TestSuite(tripwire, .init = fixture_begin, .fini = fixture_end);
 
