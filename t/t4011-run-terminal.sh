@@ -242,6 +242,10 @@ test_expect_success 'long work says how far it has come, in the form that git ha
 	git -C far ews end piped 2>err && test_grep ! "Ending the" err && git -C far ews clean --now --progress 2>err >out && test_grep "^.Cleaning up: [0-9]" err
 '
 
+test_expect_success 'of one large file as well, while it is packed' '
+	git init -q large && head -c 20M /dev/zero >large/big && git -C large add big && git -C large commit -q -m big && start_ws large l && git -C large ews archive create --progress l 2>err >out && tr "\\r" "\\n" <err >lines && test_grep "^Packing:   0% (0/1), 8\.00 MiB | " lines
+'
+
 test_expect_success 'work in the background draws nothing over the foreground; that it is done it says' '
 	tm pipe-pane "cat >drawn" && fresh && type_line "GIT_PROGRESS_DELAY=0 git -C ../far ews start behind >path & wait; write status.behind \$?" && patiently test -s status.behind && test "$(cat status.behind)" = 0 &&
 	sees "^Filling workspace: 100% .*, done\. *$" && prompts && patiently grep -q "Filling workspace: .* done\." drawn && tm pipe-pane && tr "\\r" "\\n" <drawn >lines && grep "^Filling workspace: " lines >drawn.far && test_line_count = 1 drawn.far && test_grep "done\." drawn.far

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/handle.h"
+#include "base/meter.h"
 #include "base/own.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -507,6 +508,7 @@ static int copy_by_hand(int to_fd, int from_fd, off_t at, off_t end)
 			if (put < 0)
 				return ews_error_os("cannot copy");
 		}
+		ews_meter_count((uint64_t)got);
 		at += got;
 	}
 	return 0;
@@ -518,7 +520,11 @@ static int copy_range(int to_fd, int from_fd, off_t at, off_t end)
 	ssize_t n;
 
 	while (from < end) {
-		n = copy_file_range(from_fd, &from, to_fd, &to, (size_t)(end - from), 0);
+		size_t want = end - from < (off_t)EWS_METER_STEP_BYTES ? (size_t)(end - from) : EWS_METER_STEP_BYTES;
+
+		n = copy_file_range(from_fd, &from, to_fd, &to, want, 0);
+		if (n > 0)
+			ews_meter_count((uint64_t)n);
 		if (n > 0 || (n < 0 && errno == EINTR))
 			continue;
 		/* Old kernels refuse other file systems, and some say 0 for files that aren't empty. */

@@ -65,7 +65,23 @@ static void note_unread(struct ews_session_view *view)
 	}
 }
 
-static int look_into(struct ews_session_view *view, struct ews_epoch_looking *looking)
+/* How many of the sessions were looked at. */
+struct pace {
+	struct ews_progress *progress;
+	size_t done, total;
+};
+
+/* The files of one say by their bytes that it goes on. */
+static void show_bytes(void *payload, size_t done, size_t total, uint64_t bytes)
+{
+	const struct pace *pace = payload;
+
+	(void)done;
+	(void)total;
+	ews_progress_show(pace->progress, pace->done, pace->total, bytes);
+}
+
+static int look_into(struct ews_session_view *view, struct ews_epoch_looking *looking, struct pace *pace)
 {
 	struct ews_repo *repo = view->session.repo;
 	int rc;
@@ -79,9 +95,12 @@ static int look_into(struct ews_session_view *view, struct ews_epoch_looking *lo
 	view->diff.opts.without_index = true;
 	view->diff.opts.names_written = true;
 	view->diff.opts.looking = looking;
+	view->diff.opts.progress = show_bytes;
+	view->diff.opts.payload = pace;
 	rc = ews_diff_sides(&view->diff, repo, &view->session, NULL, NULL);
 	if (rc == 0)
 		rc = ews_diff_records(&view->diff, repo, NULL);
+	view->diff.opts.progress = NULL;
 	view->has_diff = rc == 0;
 	if (rc == 0)
 		note_unread(view);
@@ -203,7 +222,7 @@ static int look_around(struct present *now, struct ews_session_view *view, struc
 }
 
 /* Look at the workspace, and at the session's project; NULL: that is gone. */
-static int look(struct ews_session_view *view, struct ews_repo *project, struct presents *presents)
+static int look(struct ews_session_view *view, struct ews_repo *project, struct presents *presents, struct pace *pace)
 {
 	struct present *now = project ? present_of(presents, project->project) : NULL;
 	int rc;
@@ -211,7 +230,7 @@ static int look(struct ews_session_view *view, struct ews_repo *project, struct 
 	rc = now ? look_around(now, view, project) : 0;
 	if (rc < 0)
 		return rc;
-	if (look_into(view, now ? now->looking : NULL) < 0)
+	if (look_into(view, now ? now->looking : NULL, pace) < 0)
 		rc = note_problem(view);
 	if (rc == 0 && now && look_at_project(view, project, now) < 0)
 		rc = note_problem(view);
@@ -224,7 +243,7 @@ static int look(struct ews_session_view *view, struct ews_repo *project, struct 
 
 /* `presents` NULL: only what the session's own records tell. */
 static int gather_one(struct ews_session_view *view, struct ews_repo *repo, struct waiting *waiting,
-		      struct presents *presents)
+		      struct presents *presents, struct pace *pace)
 {
 	EWS_CLEANUP(free) char *step = NULL;
 	struct ews_repo *project = NULL;
@@ -254,7 +273,7 @@ static int gather_one(struct ews_session_view *view, struct ews_repo *repo, stru
 		return 0;
 	if (ews_session_project(&project, &view->session) < 0)
 		rc = note_problem(view);
-	return rc < 0 ? rc : look(view, project, presents);
+	return rc < 0 ? rc : look(view, project, presents, pace);
 }
 
 static bool is_shown(const struct ews_session_view *view, const struct ews_gather_opts *opts, bool is_named)
@@ -312,9 +331,11 @@ int ews_gather_sessions(struct ews_gathered *all, struct ews_repo *repo, const s
 	EWS_CLEANUP(strv) struct ews_strv ids = EWS_STRV_INIT;
 	EWS_CLEANUP(presents) struct presents presents = { NULL, 0, 0 };
 	EWS_CLEANUP(waiting) struct waiting waiting = WAITING_INIT;
+	struct pace pace = { .progress = progress };
 	int rc;
 
 	rc = gather_ids(&ids, repo, names, opts->is_brief);
+	pace.total = ids.n;
 	if (rc == 0)
 		rc = gather_steps(all, repo);
 	for (size_t i = 0; i < ids.n && rc == 0; i++) {
@@ -324,14 +345,15 @@ int ews_gather_sessions(struct ews_gathered *all, struct ews_repo *repo, const s
 		view = &all->views[all->n];
 		*view = (struct ews_session_view)EWS_SESSION_VIEW_INIT;
 		view->id = ews_strdup(ids.items[i]);
-		rc = gather_one(view, repo, &waiting, opts->is_deep ? &presents : NULL);
+		rc = gather_one(view, repo, &waiting, opts->is_deep ? &presents : NULL, &pace);
 		if (!opts->keeps_open)
 			let_go(view);
 		if (is_shown(view, opts, names->n > 0))
 			all->n++;
 		else
 			ews_session_view_release(view);
-		ews_progress_show(progress, i + 1, ids.n, 0);
+		pace.done = i + 1;
+		ews_progress_show(progress, pace.done, pace.total, 0);
 	}
 	return rc;
 }

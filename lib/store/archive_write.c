@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/meter.h"
 #include "store/libarchive.h"
 #include "store/xattr.h"
 
@@ -247,6 +248,7 @@ int ews_archive_digest(struct ews_oid *out, int fd, uint64_t size, struct ews_ar
 			if (!zeros)
 				zeros = ews_calloc(1, CHUNK);
 			rc = take(hash, writer, zeros, want);
+			ews_meter_count(want);
 			at += want;
 			continue;
 		}
@@ -256,6 +258,7 @@ int ews_archive_digest(struct ews_oid *out, int fd, uint64_t size, struct ews_ar
 		if (n == 0)
 			return ews_error(EWS_ESTALE, "it became shorter while it was read");
 		rc = take(hash, writer, chunk, (size_t)n);
+		ews_meter_count((uint64_t)n);
 		at += (uint64_t)n;
 	}
 	if (rc < 0)

@@ -23,6 +23,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/meter.h"
 #include "base/pool.h"
 #include "base/spares.h"
 #include "base/sync.h"
@@ -299,6 +300,7 @@ static int read_pieces(int fd, uint64_t start, uint64_t size, piece_fn fn, void 
 		rc = fn(payload, piece, want);
 		if (rc < 0)
 			return rc;
+		ews_meter_count(want);
 		at += want;
 	}
 	rc = (int)read_at(piece, fd, 1, 1, start + size);

@@ -26,6 +26,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/meter.h"
 #include "base/path.h"
 #include "base/spares.h"
 #include "base/strv.h"
@@ -332,6 +333,7 @@ static int stream_blob(int fd, struct reader *reader, const struct room *room, c
 			give_up(reader);
 			return rc;
 		}
+		ews_meter_count(n);
 		left -= n;
 	}
 	rc = hear(step, reader, 1, oid);

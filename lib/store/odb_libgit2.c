@@ -38,6 +38,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/meter.h"
 #include "base/spares.h"
 #include "store/loose_read.h"
 #include "store/odb.h"
@@ -279,6 +280,7 @@ static int pass(void *payload, const void *data, size_t len)
 	struct passing *passing = payload;
 
 	ews_hash_add(passing->hash, data, len);
+	ews_meter_count(len);
 	return ews_file_write_fd(passing->fd, data, len);
 }
 

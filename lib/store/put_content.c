@@ -13,6 +13,7 @@
 #include "base/dir.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/meter.h"
 #include "base/path.h"
 #include "store/put.h"
 
@@ -58,7 +59,7 @@ static int copy_from_source(struct ews_put_work *put, struct ews_put_worker *wor
 	return 0;
 }
 
-int ews_put_fill(struct ews_put_work *put, struct ews_put_worker *worker, int fd, const struct ews_change *change)
+static int fill(struct ews_put_work *put, struct ews_put_worker *worker, int fd, const struct ews_change *change)
 {
 	int rc;
 
@@ -72,6 +73,22 @@ int ews_put_fill(struct ews_put_work *put, struct ews_put_worker *worker, int fd
 	if (ews_oid_is_none(&change->to->oid))
 		return ews_error(EWS_ENOTFOUND, "its content is not kept anywhere");
 	return ews_odb_write_from(fd, put->opts->odb, &change->to->oid, worker->place);
+}
+
+int ews_put_fill(struct ews_put_work *put, struct ews_put_worker *worker, int fd, const struct ews_change *change)
+{
+	struct ews_meter meter;
+	uint64_t told;
+	int rc;
+
+	if (!put->opts->progress || change->to->size < EWS_METER_STEP_BYTES)
+		return fill(put, worker, fd, change);
+	ews_meter_begin(&meter, ews_put_tell_ahead, put);
+	rc = fill(put, worker, fd, change);
+	told = ews_meter_end(&meter);
+	/* Its size is added when it is done. It may have been copied more than once. */
+	ews_put_forget_ahead(put, told < change->to->size ? told : change->to->size);
+	return rc;
 }
 
 /* The text of a link that no store has, when the source's is still the one that was seen. */

@@ -18,6 +18,13 @@ static void add_failed(struct ews_put_report *report, const char *path)
 	ews_error_clear();
 }
 
+/* The caller holds the mutex. */
+static void tell(struct ews_put_work *put)
+{
+	if (put->opts->progress)
+		put->opts->progress(put->opts->payload, put->done, put->changes->n, put->bytes + put->ahead);
+}
+
 int ews_put_settle(struct ews_put_work *put, size_t i, int rc)
 {
 	const struct ews_change *change = &put->changes->items[i];
@@ -37,10 +44,26 @@ int ews_put_settle(struct ews_put_work *put, size_t i, int rc)
 	} else {
 		put->report->removed++;
 	}
-	if (put->opts->progress)
-		put->opts->progress(put->opts->payload, put->done, put->changes->n, put->bytes);
+	tell(put);
 	pthread_mutex_unlock(&put->mutex);
 	return 0;
+}
+
+void ews_put_tell_ahead(void *put, uint64_t bytes)
+{
+	struct ews_put_work *work = put;
+
+	pthread_mutex_lock(&work->mutex);
+	work->ahead += bytes;
+	tell(work);
+	pthread_mutex_unlock(&work->mutex);
+}
+
+void ews_put_forget_ahead(struct ews_put_work *put, uint64_t bytes)
+{
+	pthread_mutex_lock(&put->mutex);
+	put->ahead -= bytes;
+	pthread_mutex_unlock(&put->mutex);
 }
 
 void ews_put_name_failed(struct ews_put_work *put, const char *path)

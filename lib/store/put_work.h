@@ -63,12 +63,16 @@ struct ews_put_work {
 	struct ews_put_report *report;
 	size_t done;
 	uint64_t bytes; /* of the files among them */
+	uint64_t ahead; /* of those that are being written */
 };
 
 /* put_report.c: what was done, and what could not be. */
 
 /* Note that change `i` is done, or why not. Returns below zero when there is no point in going on. */
 int ews_put_settle(struct ews_put_work *put, size_t i, int rc);
+/* Of a file that is being written (`put`) so many bytes more are there; until they are told with the file, when it is done. */
+void ews_put_tell_ahead(void *put, uint64_t bytes);
+void ews_put_forget_ahead(struct ews_put_work *put, uint64_t bytes);
 /* Add `path`, with the error that is set, to what failed. */
 void ews_put_name_failed(struct ews_put_work *put, const char *path);
 /* Add what `path` should have and can't to what was lost. */

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,6 +19,7 @@
 #include "base/clock.h"
 #include "base/dir.h"
 #include "base/error.h"
+#include "base/meter.h"
 #include "base/pool.h"
 #include "store/hardlink.h"
 #include "store/scan_hint.h"
@@ -41,9 +43,10 @@ struct fill {
 	struct ews_scan_hint hint;
 	struct worker *workers;
 	uint8_t *lost; /* beside the entries: why one is left out, 0 when it isn't */
-	_Atomic size_t done;
+	_Atomic size_t done; /* or begun */
 	_Atomic size_t n_read;
 	_Atomic uint64_t bytes; /* of files that were read */
+	atomic_flag is_telling; /* one thread at a time does */
 };
 
 enum { LOST_GONE = 255 };
@@ -195,6 +198,42 @@ static int read_link(struct fill *fill, struct ews_entry *entry, int dir_fd, con
 	return 0;
 }
 
+/* Tell how far it has come, unless another thread is telling just now. */
+static void tell(struct fill *fill, size_t done)
+{
+	if (!fill->opts->progress || atomic_flag_test_and_set(&fill->is_telling))
+		return;
+	fill->opts->progress(fill->opts->payload, done, fill->scan->entries.n, fill->bytes);
+	atomic_flag_clear(&fill->is_telling);
+}
+
+static void tell_ahead(void *payload, uint64_t bytes)
+{
+	struct fill *fill = payload;
+
+	fill->bytes += bytes;
+	tell(fill, fill->done - 1);
+}
+
+/* The same, and of a large one it is told how far that has come. */
+static int read_told(struct fill *fill, struct ews_entry *entry, struct worker *worker, const char *name,
+		     uint8_t *lost)
+{
+	struct ews_meter meter;
+	uint64_t told;
+	int rc;
+
+	if (!fill->opts->progress || entry->size < EWS_METER_STEP_BYTES)
+		return read_file(fill, entry, worker, name, lost);
+	ews_meter_begin(&meter, tell_ahead, fill);
+	rc = read_file(fill, entry, worker, name, lost);
+	told = ews_meter_end(&meter);
+	/* Its size was added when it was done. It may have been read more than once. */
+	if (rc == 0)
+		fill->bytes -= told < entry->size ? told : entry->size;
+	return rc;
+}
+
 static int fill_one(size_t i, unsigned thread, void *payload)
 {
 	struct fill *fill = payload;
@@ -202,11 +241,11 @@ static int fill_one(size_t i, unsigned thread, void *payload)
 	struct ews_entry *entry = &fill->scan->entries.items[i];
 	const struct ews_entry *old = NULL;
 	const char *name;
-	size_t done = ++fill->done;
+	size_t begun = fill->done++;
 	int dir_fd, rc = 0;
 
-	if (fill->opts->progress && thread == 0)
-		fill->opts->progress(fill->opts->payload, done, fill->scan->entries.n, fill->bytes);
+	if (thread == 0)
+		tell(fill, begun);
 	if (fill->opts->racy_only && !entry->is_racy)
 		return 0;
 	entry->is_racy = false;
@@ -236,7 +275,7 @@ static int fill_one(size_t i, unsigned thread, void *payload)
 	    !ews_scan_hint_find(&entry->oid, &fill->hint, entry)) {
 		rc = 1;
 		for (int tries = 0; rc == 1 && tries < READ_TRIES; tries++)
-			rc = read_file(fill, entry, worker, name, &fill->lost[i]);
+			rc = read_told(fill, entry, worker, name, &fill->lost[i]);
 		if (rc == 1)
 			fill->lost[i] = EWS_SKIP_CHANGING;
 		return rc < 0 ? rc : 0;
@@ -274,7 +313,7 @@ static void drop_lost(struct ews_scan *scan, const uint8_t *lost, bool name_vani
 int ews_scan_fill(struct ews_scan *scan, const struct ews_scan_fill_opts *opts)
 {
 	unsigned threads = opts->threads ? opts->threads : ews_pool_threads();
-	struct fill fill = { .scan = scan, .opts = opts };
+	struct fill fill = { .scan = scan, .opts = opts, .is_telling = ATOMIC_FLAG_INIT };
 	int rc;
 
 	ews_scan_hint_init(&fill.hint, opts->hint, opts->odb, scan);

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/handle.h"
+#include "base/meter.h"
 #include "base/path.h"
 #include "store/home.h"
 #include "store/litter.h"
@@ -202,22 +203,42 @@ static int write_entry(struct ews_archive_writer *writer, const struct ews_archi
 	return ews_archive_writer_add(writer, entry, tree->texts[i], fd);
 }
 
+/* How far the writing has come. */
+struct writing {
+	const struct ews_archive_order *order;
+	size_t done, total;
+	uint64_t bytes;
+};
+
+static void tell(void *payload, uint64_t bytes)
+{
+	struct writing *writing = payload;
+
+	writing->bytes += bytes;
+	if (writing->order->progress)
+		writing->order->progress(writing->order->payload, writing->done, writing->total, writing->bytes);
+}
+
 /* Write all of it. A file that is no longer what it was fails with EWS_ESTALE, and `*at` says which. */
 static int write_all(size_t *at, int fd, const struct ews_archive *archive, const struct ews_archive_tree *tree,
 		     const struct ews_archive_order *order)
 {
 	EWS_CLEANUP(archive_writer) struct ews_archive_writer *writer = NULL;
 	int rc = ews_archive_writer_new(&writer, fd, order->compression, &tree->scan.entries);
-	uint64_t bytes = 0;
+	struct writing writing = { .order = order, .total = tree->scan.entries.n };
 
 	if (rc == 0)
 		rc = write_own(writer, archive, tree);
-	for (size_t i = 0; i < tree->scan.entries.n && rc == 0; i++) {
+	for (size_t i = 0; i < writing.total && rc == 0; i++) {
+		struct ews_meter meter;
+		uint64_t size = tree->scan.entries.items[i].size, told;
+
 		*at = i;
+		ews_meter_begin(&meter, tell, &writing);
 		rc = write_entry(writer, tree, i);
-		bytes += tree->scan.entries.items[i].size;
-		if (order->progress)
-			order->progress(order->payload, i + 1, tree->scan.entries.n, bytes);
+		told = ews_meter_end(&meter);
+		writing.done++;
+		tell(&writing, size > told ? size - told : 0);
 	}
 	return rc < 0 ? rc : ews_archive_writer_finish(writer);
 }

@@ -35,6 +35,7 @@
 #include "fixture.h"
 
 #define NOBODY 65534
+#define LARGE_BYTES ((size_t)40 * 1024 * 1024)
 
 static char top[] = "/tmp/ews-put-XXXXXX";
 static int top_fd = -1;
@@ -1194,6 +1195,49 @@ static void note_progress(void *payload, size_t done, size_t total, uint64_t byt
 	progress->last = done;
 	progress->bytes = bytes;
 	progress->calls++;
+}
+
+static void note_within(void *payload, size_t done, size_t total, uint64_t bytes)
+{
+	struct progress *progress = payload;
+
+	cr_assert_geq(bytes, progress->bytes);
+	progress->calls += done < total && bytes;
+	progress->last = done;
+	progress->bytes = bytes;
+}
+
+/* From the store, and as a copy of what is there. */
+Test(put, of_a_large_file_it_is_told_how_far_that_has_come)
+{
+	EWS_CLEANUP(free) char *text = ews_malloc(LARGE_BYTES + 1);
+	EWS_CLEANUP(entries) struct ews_entries none = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(entries) struct ews_entries to = EWS_ENTRIES_INIT;
+	EWS_CLEANUP(changes) struct ews_changes changes = EWS_CHANGES_INIT;
+	struct stat st;
+
+	memset(text, 'x', LARGE_BYTES);
+	text[LARGE_BYTES] = '\0';
+	add(&to, "large", EWS_ENTRY_FILE, 0644, text)->size = LARGE_BYTES;
+	ews_changes_between(&changes, &none, &to, is_same);
+	for (int copies = 0; copies < 2; copies++) {
+		EWS_CLEANUP(put_report) struct ews_put_report report = EWS_PUT_REPORT_INIT;
+		struct progress progress = { 0, 0, 0 };
+		const struct ews_put_opts opts = { .root_fd = copies ? want_fd : work_fd,
+						   .odb = odb,
+						   .source_fd = copies ? work_fd : -1,
+						   .stats = { &to },
+						   .progress = note_within,
+						   .payload = &progress };
+
+		cr_assert_eq(ews_put(&report, &changes, &opts), 0, "%s", ews_error_message());
+		cr_expect_eq(report.written, 1);
+		cr_expect_geq(progress.calls, 2);
+		cr_expect_eq(progress.last, 1);
+		cr_expect_eq(progress.bytes, LARGE_BYTES);
+		cr_assert_eq(fstatat(work_fd, "large", &st, 0), 0);
+		ews_entry_set_stat(&to.items[0], &st);
+	}
 }
 
 /* Many of everything, at several depths; directories that nobody may write to have to wait for what is in them. */

@@ -22,10 +22,12 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "fixture.h"
+#include "store/batch.h"
 #include "store/cache.h"
 #include "store/scan_open.h"
 
 #define NOBODY 65534
+#define LARGE_BYTES (40 * 1024 * 1024)
 #define ALL_KINDS \
 	(FIXTURE_FIFOS | FIXTURE_ATTRS | FIXTURE_IGNORES | FIXTURE_NESTED | FIXTURE_MODES | FIXTURE_ODD_NAMES)
 
@@ -521,6 +523,46 @@ Test(scan, what_did_not_change_is_not_read_again)
 	fill(&second, &cache.entries, NULL);
 	cr_assert_eq(second.n_read, 0);
 	assert_filled(&second, fd, "all from the cache");
+}
+
+struct heard {
+	size_t within; /* calls between one file's beginning and its end */
+	uint64_t bytes; /* as the last one said */
+	bool is_done;
+};
+
+static void hear(void *payload, size_t done, size_t total, uint64_t bytes)
+{
+	struct heard *heard = payload;
+
+	cr_assert_eq(total, 2);
+	cr_assert_geq(bytes, heard->bytes);
+	heard->within += done < total && bytes % LARGE_BYTES != 0;
+	heard->bytes = bytes;
+	heard->is_done = done == total;
+}
+
+/* Of one large file it is told while it is read; once into the store, which is twice, and once for its id alone. */
+Test(scan, of_a_large_file_it_is_told_how_far_that_has_come)
+{
+	EWS_CLEANUP(fd) int fd = make_dir("w");
+
+	fixture_shell("head -c %d /dev/zero >w/a && cp w/a w/b && printf x | dd of=w/b conv=notrunc status=none",
+		      LARGE_BYTES);
+	for (int with_batch = 0; with_batch < 2; with_batch++) {
+		EWS_CLEANUP(batch) struct ews_batch *batch = with_batch ? ews_batch_new(odb) : NULL;
+		EWS_CLEANUP(scan) struct ews_scan scan = EWS_SCAN_INIT;
+		struct heard heard = { 0, 0, false };
+		const struct ews_scan_fill_opts opts = {
+			.odb = odb, .batch = batch, .threads = 2, .progress = hear, .payload = &heard
+		};
+
+		scan_all(&scan, fd);
+		cr_assert_eq(ews_scan_fill(&scan, &opts), 0, "%s", ews_error_message());
+		cr_expect_gt(heard.within, 0);
+		cr_expect(heard.is_done);
+		cr_expect_eq(heard.bytes, (with_batch ? 4 : 2) * (uint64_t)LARGE_BYTES);
+	}
 }
 
 Test(scan, ids_from_gits_index_are_those_of_the_raw_bytes)
