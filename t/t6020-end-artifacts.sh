@@ -74,6 +74,15 @@ test_expect_success 'many are stored together: each whole, by one record, whatev
 	test_strace trace -e trace=fsync,fdatasync,syncfs "$EWS_BIN/git-ews" -C many artifact prune --keep 0 >out && test "$(grep -c "sync(" trace)" -lt 170 && ls "${many:?}/patches" >names && test_must_be_empty names && git -C many ews undo && git -C many ews artifact list --json >list.json && test_json_count list.json .artifacts 89 && test_grep ! "\"file\":\"\(changed\|missing\)" list.json
 '
 
+# reads <n> <verb>...: one that was stored before is read so often
+reads() {
+	reads=$1 && shift && test_strace trace -e trace=openat "$EWS_BIN/git-ews" -C many "$@" >out && test_grep openat trace && test "$(grep -c "\"refs/ews/artifacts/patch-007\"" trace)" = "$reads"
+}
+
+test_expect_success 'a snapshot reads none of what is stored, however much that is' '
+	start_ws many once && echo once >"${ws:?}/test_once.py" && reads 0 snapshot create once && git -C many ews end --no-artifacts once
+'
+
 test_expect_success 'P4: one whose name is taken in that moment gets the next, and the others theirs' '
 	start_ws many taken && for i in 1 2 3; do echo "taken t$i" >"${ws:?}/t$i" || exit 1; done && test_strace trace -P "${many:?}/patches" -e trace=renameat2 -e inject=renameat2:error=EEXIST:when=2 "$EWS_BIN/git-ews" -C many end --split taken >out 2>err && test_grep INJECTED trace &&
 	test_path_is_missing "${many:?}/patches/taken-t2.patch" && for name in t1 t2-2 t3; do test_grep "^+taken ${name%-2}\$" "${many:?}/patches/taken-$name.patch" || return 1; done && git -C many ews artifact list --session taken --json >list.json && test_json_count list.json .artifacts 6 && test_grep ! "\"file\":\"\(changed\|missing\)" list.json

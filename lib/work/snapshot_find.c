@@ -13,6 +13,7 @@
 #include "base/path_line.h"
 #include "base/str.h"
 #include "store/commit.h"
+#include "work/artifact_record.h"
 #include "work/head.h"
 #include "work/roster.h"
 #include "work/session_lock.h"
@@ -187,6 +188,12 @@ static bool fits(const char *id, const char *name)
 /* Where a snapshot is filed under its own id, or its session's. */
 static const char *const prefixes[] = { EWS_REF_SESSIONS, EWS_REF_SNAPSHOTS, EWS_REF_TRASH };
 
+/* All refs below which there may be one: artifacts are the most of them, and each is a file to be read. */
+static int list_refs(struct ews_refs *out, struct ews_repo *repo)
+{
+	return ews_odb_ref_list_but(out, repo->odb, REF_ROOT, EWS_REF_ARTIFACTS);
+}
+
 /* What lies deeper in trash is no snapshot. */
 static const char *id_in_ref(const char *ref)
 {
@@ -262,7 +269,7 @@ static int find_among_ours(struct ews_snapshot *out, struct ews_repo *repo, cons
 	int rc = find_by_whole_name(out, repo, name);
 
 	if (rc == 0)
-		rc = ews_odb_ref_list(&refs, repo->odb, REF_ROOT);
+		rc = list_refs(&refs, repo);
 	if (rc != 0)
 		return rc;
 	for (size_t i = 0; i < refs.n; i++) {
@@ -384,7 +391,7 @@ static bool is_asked_for(const char *ref, bool in_trash)
 static int list_all(struct ews_snapshots *out, struct ews_repo *repo, bool in_trash)
 {
 	EWS_CLEANUP(refs) struct ews_refs refs = EWS_REFS_INIT;
-	int rc = ews_odb_ref_list(&refs, repo->odb, REF_ROOT);
+	int rc = list_refs(&refs, repo);
 
 	for (size_t i = 0; i < refs.n && rc == 0; i++) {
 		EWS_CLEANUP(snapshot) struct ews_snapshot one = EWS_SNAPSHOT_INIT;
