@@ -79,8 +79,8 @@ reads() {
 	reads=$1 && shift && test_strace trace -e trace=openat "$EWS_BIN/git-ews" -C many "$@" >out && test_grep openat trace && test "$(grep -c "\"refs/ews/artifacts/patch-007\"" trace)" = "$reads"
 }
 
-test_expect_success 'a snapshot reads none of what is stored, however much that is' '
-	start_ws many once && echo once >"${ws:?}/test_once.py" && reads 0 snapshot create once && git -C many ews end --no-artifacts once
+test_expect_success 'what was stored before is read once, however much is stored; a snapshot reads none of it' '
+	start_ws many once && echo once >"${ws:?}/test_once.py" && reads 0 snapshot create once && reads 1 report once && reads 1 end once && test_grep "Report:" out && test_grep "Test:" out && reads 1 artifact list
 '
 
 test_expect_success 'P4: one whose name is taken in that moment gets the next, and the others theirs' '

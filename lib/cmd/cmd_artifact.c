@@ -236,6 +236,7 @@ static int collect(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	EWS_CLEANUP(diff) struct ews_diff diff = EWS_DIFF_INIT;
 	EWS_CLEANUP(harvest) struct ews_harvest harvest = EWS_HARVEST_INIT;
 	EWS_CLEANUP(artifacts) struct ews_artifacts kept = EWS_ARTIFACTS_INIT;
+	EWS_CLEANUP(free) struct ews_artifact_new *tests = NULL;
 	bool dry_run = false;
 	const struct ews_opt opts[] = {
 		EWS_OPT_BOOL('n', "dry-run", &dry_run, "list what would be kept"),
@@ -261,8 +262,11 @@ static int collect(struct ews_cmd_ctx *ctx, int argc, char **argv)
 		rc = ews_diff_records(&diff, ctx->repo, NULL);
 	if (rc == 0)
 		rc = ews_harvest_find(&harvest, ctx->repo, &diff);
-	if (rc == 0 && !dry_run)
-		rc = ews_harvest_keep(&kept, &harvest, &session);
+	if (rc < 0)
+		return rc;
+	tests = ews_harvest_artifacts(&harvest, &session);
+	if (!dry_run)
+		rc = ews_artifact_add_all(&kept, NULL, ctx->repo, tests, harvest.n);
 	if (rc < 0)
 		return rc;
 	show_collected(ctx, &harvest, &kept, dry_run);

@@ -95,20 +95,21 @@ static int write_file(const char *path, const struct ews_buf *text)
 	return rc;
 }
 
-static int keep(struct ews_strv *paths, const struct ews_report *report)
+static int keep(struct ews_strv *paths, struct ews_report *report)
 {
-	struct ews_artifact kept[] = { EWS_ARTIFACT_INIT, EWS_ARTIFACT_INIT };
-	int rc;
+	EWS_CLEANUP(artifacts) struct ews_artifacts kept = EWS_ARTIFACTS_INIT;
+	int rc = ews_report_keep(&kept, report, ews_render_report);
 
-	rc = ews_report_write(kept, paths, report, ews_render_report);
-	ews_artifact_release(&kept[0]);
-	ews_artifact_release(&kept[1]);
+	for (size_t i = 0; rc == 0 && i < kept.n; i++) {
+		EWS_CLEANUP(free) char *path = ews_path_join(kept.place, kept.items[i].path);
+
+		ews_strv_add(paths, path);
+	}
 	return rc;
 }
 
 /* Where the report is to go: `paths` are those that were written. */
-static int put(struct ews_strv *paths, struct ews_cmd_ctx *ctx, const struct settings *set,
-	       const struct ews_report *report)
+static int put(struct ews_strv *paths, struct ews_cmd_ctx *ctx, const struct settings *set, struct ews_report *report)
 {
 	EWS_CLEANUP(buf) struct ews_buf markdown = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf json = EWS_BUF_INIT;
@@ -118,6 +119,7 @@ static int put(struct ews_strv *paths, struct ews_cmd_ctx *ctx, const struct set
 
 	if (!set->output)
 		return keep(paths, report);
+	ews_report_gather_artifacts(report);
 	rc = ews_render_report(&markdown, &json, report);
 	if (rc < 0)
 		return rc;

@@ -53,6 +53,13 @@ int ews_artifact_add(struct ews_artifact *out, char **path, struct ews_artifact_
 int ews_artifact_add_all(struct ews_artifacts *out, struct ews_artifact_news *news, struct ews_repo *repo,
 			 const struct ews_artifact_new *what, size_t n);
 
+/* The same in a registry that is open, for who has more to do there: the manifest is left to him. `out` has its place. */
+int ews_artifact_add_to(struct ews_artifacts *out, struct ews_artifact_registry *registry,
+			const struct ews_artifact_new *what, size_t n);
+
+/* Something could not be kept: say so, and what helps where the place is at fault. Returns `rc`, the code of the error that is set. */
+int ews_artifact_fail(int rc);
+
 /* All there are. What is missing is brought back; where nothing can be written they are listed all the same. */
 int ews_artifact_list(struct ews_artifacts *out, struct ews_artifact_news *news, struct ews_repo *repo);
 

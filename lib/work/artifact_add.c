@@ -158,6 +158,13 @@ static struct ews_artifact describe(const struct ews_artifact_new *what)
 	return artifact;
 }
 
+/* An id of its own, if it has none yet. */
+static void give_id(struct ews_artifact *artifact, struct ews_artifact_registry *registry)
+{
+	if (!artifact->id)
+		artifact->id = ews_artifact_id_new(artifact->type, ews_artifact_registry_next_number(registry));
+}
+
 /* Write its bytes, as a draft and into the batch. One that stands in its place is kept there and then. */
 static int begin(struct keeping *one, struct ews_artifact_registry *registry, struct ews_batch *batch)
 {
@@ -179,9 +186,12 @@ static int begin(struct keeping *one, struct ews_artifact_registry *registry, st
 		return rc;
 	artifact->created_s = ews_clock_now();
 	artifact->is_executable = what->is_executable;
-	artifact->id = ews_artifact_id_new(artifact->type, ews_artifact_registry_next_number(registry));
-	one->name = what->name ? ews_artifact_name_safe(what->name)
-			       : ews_strfmt("%s%s", artifact->id, ews_artifact_type_suffix(artifact->type));
+	if (what->name) {
+		one->name = ews_artifact_name_safe(what->name);
+	} else {
+		give_id(artifact, registry);
+		one->name = ews_strfmt("%s%s", artifact->id, ews_artifact_type_suffix(artifact->type));
+	}
 	return 0;
 }
 
@@ -199,7 +209,9 @@ static int choose(struct keeping *one, struct ews_artifact_registry *registry)
 		one->is_kept = true;
 		return 0;
 	}
-	if (old) {
+	if (!old) {
+		give_id(artifact, registry);
+	} else {
 		free(artifact->id);
 		artifact->id = ews_strdup(old->id);
 		artifact->commit = one->was = old->commit;
@@ -311,6 +323,25 @@ static int keep_together(struct ews_artifacts *out, struct ews_artifact_registry
 	return rc;
 }
 
+int ews_artifact_fail(int rc)
+{
+	if ((rc == EWS_EIO || rc == EWS_ENOTFOUND) && !*ews_error_hint_text())
+		ews_error_hint("qe.artifacts.location names another place; 'git ews end --no-artifacts' needs none");
+	return ews_error_wrap("cannot keep the artifact");
+}
+
+int ews_artifact_add_to(struct ews_artifacts *out, struct ews_artifact_registry *registry,
+			const struct ews_artifact_new *what, size_t n)
+{
+	int rc = 0;
+
+	if (!out->place)
+		out->place = ews_strdup(registry->place.path);
+	for (size_t i = 0; i < n && rc == 0; i += TOGETHER_MAX)
+		rc = keep_together(out, registry, what + i, n - i < TOGETHER_MAX ? n - i : TOGETHER_MAX);
+	return rc;
+}
+
 int ews_artifact_add_all(struct ews_artifacts *out, struct ews_artifact_news *news, struct ews_repo *repo,
 			 const struct ews_artifact_new *what, size_t n)
 {
@@ -320,16 +351,11 @@ int ews_artifact_add_all(struct ews_artifacts *out, struct ews_artifact_news *ne
 	if (!n)
 		return 0;
 	rc = ews_artifact_registry_open(&registry, repo, news);
-	for (size_t i = 0; i < n && rc == 0; i += TOGETHER_MAX)
-		rc = keep_together(out, &registry, what + i, n - i < TOGETHER_MAX ? n - i : TOGETHER_MAX);
+	if (rc == 0)
+		rc = ews_artifact_add_to(out, &registry, what, n);
 	if (rc == 0)
 		rc = ews_artifact_registry_write(&registry);
-	if ((rc == EWS_EIO || rc == EWS_ENOTFOUND) && !*ews_error_hint_text())
-		ews_error_hint("qe.artifacts.location names another place; 'git ews end --no-artifacts' needs none");
-	if (rc < 0)
-		return ews_error_wrap("cannot keep the artifact");
-	out->place = ews_strdup(registry.place.path);
-	return 0;
+	return rc < 0 ? ews_artifact_fail(rc) : 0;
 }
 
 int ews_artifact_add(struct ews_artifact *out, char **path, struct ews_artifact_news *news, struct ews_repo *repo,

@@ -28,66 +28,87 @@ void ews_farewell_release(struct ews_farewell *farewell)
 	*farewell = (struct ews_farewell)EWS_FAREWELL_INIT;
 }
 
-static void add_item(struct ews_farewell *out, const struct ews_artifact *artifact, const char *path)
-{
-	EWS_GROW(out->items, out->n, out->cap);
-	out->items[out->n++] =
-		(struct ews_farewell_item){ ews_strdup(artifact->id), artifact->type, ews_strdup(path) };
-}
-
 static void add_items(struct ews_farewell *out, const struct ews_artifacts *list)
 {
 	for (size_t i = 0; i < list->n; i++) {
-		EWS_CLEANUP(free) char *path = ews_path_join(list->place, list->items[i].path);
+		const struct ews_artifact *artifact = &list->items[i];
 
-		add_item(out, &list->items[i], path);
+		EWS_GROW(out->items, out->n, out->cap);
+		out->items[out->n++] = (struct ews_farewell_item){ ews_strdup(artifact->id), artifact->type,
+								   ews_path_join(list->place, artifact->path) };
 	}
+}
+
+/* The patch of all that differs, which is `text`. */
+static struct ews_artifact_new whole_patch(const struct ews_session *session, const char *name,
+					   const struct ews_buf *text)
+{
+	return (struct ews_artifact_new){ .type = EWS_ARTIFACT_PATCH,
+					  .name = name,
+					  .session = session->state.id,
+					  .base = session->state.base_snapshot,
+					  .description = "what differs from the base",
+					  .data = text->ptr,
+					  .len = text->len,
+					  .update = true };
 }
 
 int ews_farewell_patch(struct ews_artifact *out, char **path, const struct ews_diff *diff, struct ews_session *session)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *name = ews_strfmt("%s.patch", session->state.id);
-	struct ews_artifact_new what = { .type = EWS_ARTIFACT_PATCH,
-					 .name = name,
-					 .session = session->state.id,
-					 .base = session->state.base_snapshot,
-					 .description = "what differs from the base",
-					 .update = true };
+	struct ews_artifact_new what;
 	int rc = ews_diff_collect(&text, diff, session->repo, NULL, NULL);
 
 	if (rc < 0 || !text.len)
 		return rc;
-	what.data = text.ptr;
-	what.len = text.len;
+	what = whole_patch(session, name, &text);
 	rc = ews_artifact_add(out, path, NULL, session->repo, &what);
 	return rc < 0 ? ews_error_wrap("cannot store the patch") : 0;
 }
 
-static int store_whole(struct ews_farewell *out, struct ews_session *session, const struct ews_diff *diff)
-{
-	EWS_CLEANUP(artifact) struct ews_artifact artifact = EWS_ARTIFACT_INIT;
-	EWS_CLEANUP(free) char *path = NULL;
-	int rc = ews_farewell_patch(&artifact, &path, diff, session);
+/* What is being stored, in a registry that is opened for all of it: to read it takes as long as there are artifacts. */
+struct storing {
+	const struct ews_session *session;
+	struct ews_artifact_registry registry;
+	struct ews_artifacts kept;
+};
 
-	if (rc == 0 && path)
-		add_item(out, &artifact, path);
-	return rc;
+static void release_storing(struct storing *storing)
+{
+	ews_artifact_registry_release(&storing->registry);
+	ews_artifacts_release(&storing->kept);
 }
 
-static int store_split(struct ews_farewell *out, struct ews_session *session, struct ews_diff *diff)
-{
-	EWS_CLEANUP(artifacts) struct ews_artifacts kept = EWS_ARTIFACTS_INIT;
-	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
-	EWS_CLEANUP(free) struct ews_artifact_new *patches = NULL;
-	size_t n = 0;
-	int rc = ews_diff_texts(diff, session->repo);
+EWS_CLEANUP_DEFINE(storing, struct storing, release_storing)
 
-	if (rc < 0)
-		return rc;
+static int store(struct storing *storing, const struct ews_artifact_new *what, size_t n)
+{
+	int rc = ews_artifact_add_to(&storing->kept, &storing->registry, what, n);
+
+	return rc < 0 ? ews_artifact_fail(rc) : 0;
+}
+
+static int store_whole(struct storing *storing, const struct ews_buf *text)
+{
+	EWS_CLEANUP(free) char *name = ews_strfmt("%s.patch", storing->session->state.id);
+	const struct ews_artifact_new what = whole_patch(storing->session, name, text);
+	int rc = text->len ? store(storing, &what, 1) : 0;
+
+	return rc < 0 ? ews_error_wrap("cannot store the patch") : 0;
+}
+
+/* `diff` has its texts. */
+static int store_split(struct storing *storing, const struct ews_diff *diff)
+{
+	const struct ews_state *state = &storing->session->state;
+	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
+	EWS_CLEANUP(free) struct ews_artifact_new *patches = ews_calloc(diff->n, sizeof(*patches));
+	size_t n = 0;
+	int rc;
+
 	for (size_t i = 0; i < diff->n; i++)
-		ews_strv_addf(&names, "%s-%s.patch", session->state.id, diff->items[i].path);
-	patches = ews_calloc(diff->n, sizeof(*patches));
+		ews_strv_addf(&names, "%s-%s.patch", state->id, diff->items[i].path);
 	for (size_t i = 0; i < diff->n; i++) {
 		const struct ews_diff_record *record = &diff->items[i];
 
@@ -95,98 +116,83 @@ static int store_split(struct ews_farewell *out, struct ews_session *session, st
 			patches[n++] =
 				(struct ews_artifact_new){ .type = EWS_ARTIFACT_PATCH,
 							   .name = names.items[i],
-							   .session = session->state.id,
-							   .base = session->state.base_snapshot,
+							   .session = state->id,
+							   .base = state->base_snapshot,
 							   .description = "what differs from the base, of one file",
 							   .original = record->path,
 							   .data = record->text.ptr,
 							   .len = record->text.len,
 							   .update = true };
 	}
-	rc = ews_artifact_add_all(&kept, NULL, session->repo, patches, n);
-	if (rc < 0)
-		return ews_error_wrap("cannot store the patches");
-	add_items(out, &kept);
-	return 0;
+	rc = store(storing, patches, n);
+	return rc < 0 ? ews_error_wrap("cannot store the patches") : 0;
 }
 
-static int store_tests(struct ews_farewell *out, struct ews_session *session, const struct ews_diff *diff)
+static int store_tests(struct storing *storing, const struct ews_diff *diff)
 {
 	EWS_CLEANUP(harvest) struct ews_harvest harvest = EWS_HARVEST_INIT;
-	EWS_CLEANUP(artifacts) struct ews_artifacts kept = EWS_ARTIFACTS_INIT;
-	int rc = ews_harvest_find(&harvest, session->repo, diff);
+	EWS_CLEANUP(free) struct ews_artifact_new *tests = NULL;
+	int rc = ews_harvest_find(&harvest, storing->session->repo, diff);
 
-	if (rc == 0)
-		rc = ews_harvest_keep(&kept, &harvest, session);
-	if (rc < 0)
-		return ews_error_wrap("cannot store the tests");
-	add_items(out, &kept);
-	return 0;
+	if (rc == 0) {
+		tests = ews_harvest_artifacts(&harvest, storing->session);
+		rc = store(storing, tests, harvest.n);
+	}
+	return rc < 0 ? ews_error_wrap("cannot store the tests") : 0;
 }
 
-static bool is_listed(const struct ews_report *report, const char *name)
+/* Is the log `name` an artifact of the session already? */
+static bool is_log_kept(const struct storing *storing, const char *name)
 {
-	for (size_t i = 0; i < report->n_artifacts; i++)
-		if (!strcmp(ews_path_base(report->artifacts[i].path), name))
-			return true;
-	return false;
+	EWS_CLEANUP(free) char *path = ews_path_join(ews_artifact_type_dir(EWS_ARTIFACT_LOG), name);
+	const struct ews_artifact *there = ews_artifacts_find_path(&storing->registry.list, path);
+
+	return there && !strcmp(there->session, storing->session->state.id);
 }
 
 /* What its commands printed is an artifact already, but for one whose run was killed. */
-static int store_output(struct ews_farewell *out, struct ews_session *session, const struct ews_report *report)
+static int store_output(struct storing *storing)
 {
+	const struct ews_session *session = storing->session;
 	EWS_CLEANUP(strv) struct ews_strv names = EWS_STRV_INIT;
 	int rc = ews_output_log_list(&names, session->repo, session->state.id);
 
 	for (size_t i = 0; i < names.n && rc == 0; i++) {
-		EWS_CLEANUP(artifact) struct ews_artifact artifact = EWS_ARTIFACT_INIT;
-		EWS_CLEANUP(free) char *path = NULL;
+		const struct ews_artifact_new what = ews_output_log_artifact(session->state.id, names.items[i]);
 
-		if (is_listed(report, names.items[i]))
-			continue;
-		rc = ews_output_log_keep(&artifact, &path, session->repo, session->state.id, names.items[i]);
-		if (rc == 0)
-			add_item(out, &artifact, path);
+		if (!is_log_kept(storing, names.items[i]))
+			rc = store(storing, &what, 1);
 	}
 	return rc < 0 ? ews_error_wrap("cannot store what a command printed") : 0;
 }
 
-static int store_events(struct ews_farewell *out, struct ews_session *session)
+static int store_events(struct storing *storing)
 {
-	EWS_CLEANUP(free) char *name = ews_strfmt("%s-events.log", session->state.id);
-	EWS_CLEANUP(fd) int fd = ews_dir_open_file(session->fd, EVENTS_FILE, O_RDONLY, 0);
-	EWS_CLEANUP(artifact) struct ews_artifact artifact = EWS_ARTIFACT_INIT;
-	EWS_CLEANUP(free) char *path = NULL;
-	struct ews_artifact_new what = { .type = EWS_ARTIFACT_LOG,
-					 .name = name,
-					 .session = session->state.id,
-					 .base = session->state.base_snapshot,
-					 .description = "what happened in the session",
-					 .fd = fd,
-					 .update = true };
-	int rc = fd < 0 ? fd : ews_artifact_add(&artifact, &path, NULL, session->repo, &what);
+	const struct ews_state *state = &storing->session->state;
+	EWS_CLEANUP(free) char *name = ews_strfmt("%s-events.log", state->id);
+	EWS_CLEANUP(fd) int fd = ews_dir_open_file(storing->session->fd, EVENTS_FILE, O_RDONLY, 0);
+	const struct ews_artifact_new what = { .type = EWS_ARTIFACT_LOG,
+					       .name = name,
+					       .session = state->id,
+					       .base = state->base_snapshot,
+					       .description = "what happened in the session",
+					       .fd = fd,
+					       .update = true };
+	int rc = fd < 0 ? fd : store(storing, &what, 1);
 
 	if (rc == EWS_ENOTFOUND && fd < 0) {
 		ews_error_clear();
 		return 0;
 	}
-	if (rc < 0)
-		return ews_error_wrap("cannot store the log");
-	add_item(out, &artifact, path);
-	return 0;
+	return rc < 0 ? ews_error_wrap("cannot store the log") : 0;
 }
 
-static int store_report(struct ews_farewell *out, struct ews_report *report, ews_report_render_fn render)
+static int store_report(struct storing *storing, struct ews_report *report, ews_report_render_fn render)
 {
-	struct ews_artifact kept[] = { EWS_ARTIFACT_INIT, EWS_ARTIFACT_INIT };
-	EWS_CLEANUP(strv) struct ews_strv paths = EWS_STRV_INIT;
-	int rc = ews_report_write(kept, &paths, report, render);
+	int rc = ews_report_keep_in(&storing->kept, &storing->registry, report, render);
 
-	for (size_t i = 0; i < 2; i++) {
-		if (rc == 0)
-			add_item(out, &kept[i], paths.items[i]);
-		ews_artifact_release(&kept[i]);
-	}
+	if (rc < 0)
+		rc = ews_artifact_fail(rc);
 	return rc < 0 ? ews_error_wrap("cannot store the report") : 0;
 }
 
@@ -201,11 +207,25 @@ static bool has_something_to_say(const struct ews_session *session)
 	return !is_read || findings.n || findings.unreadable || log.n_blocked;
 }
 
-static int store_changes(struct ews_farewell *out, struct ews_session *session, struct ews_diff *diff, bool split)
+/* All that the report tells of, and the report. `patch` is what differs as one text, unless the diff has its texts. */
+static int store_all(struct storing *storing, struct ews_report *report, const struct ews_buf *patch,
+		     const struct ews_farewell_opts *opts)
 {
-	int rc = split ? store_split(out, session, diff) : store_whole(out, session, diff);
+	int rc = ews_artifact_registry_open(&storing->registry, storing->session->repo, NULL);
 
-	return rc < 0 ? rc : store_tests(out, session, diff);
+	if (rc < 0)
+		return ews_artifact_fail(rc);
+	if (report->diff.n)
+		rc = opts->split ? store_split(storing, &report->diff) : store_whole(storing, patch);
+	if (rc == 0 && report->diff.n)
+		rc = store_tests(storing, &report->diff);
+	if (rc == 0)
+		rc = store_output(storing);
+	if (rc == 0)
+		rc = store_events(storing);
+	if (rc == 0 && opts->render)
+		rc = store_report(storing, report, opts->render);
+	return rc < 0 ? rc : ews_artifact_registry_write(&storing->registry);
 }
 
 int ews_farewell_is_wanted(struct ews_repo *repo)
@@ -220,6 +240,9 @@ int ews_farewell_store(struct ews_farewell *out, struct ews_session *session, en
 		       const char *snapshot, const struct ews_farewell_opts *opts)
 {
 	EWS_CLEANUP(report) struct ews_report report = EWS_REPORT_INIT;
+	EWS_CLEANUP(buf) struct ews_buf patch = EWS_BUF_INIT;
+	EWS_CLEANUP(storing)
+	struct storing storing = { session, EWS_ARTIFACT_REGISTRY_INIT, EWS_ARTIFACTS_INIT };
 	bool is_worth_it = has_something_to_say(session);
 	int rc;
 
@@ -236,14 +259,15 @@ int ews_farewell_store(struct ews_farewell *out, struct ews_session *session, en
 	report.is_final = true;
 	report.diff.opts.progress = opts->progress;
 	report.diff.opts.payload = opts->payload;
-	if (report.diff.n)
-		rc = store_changes(out, session, &report.diff, opts->split);
+	/* Git writes it before the artifacts are locked: others wait for them. */
+	if (report.diff.n && opts->split)
+		rc = ews_diff_texts(&report.diff, session->repo);
+	else if (report.diff.n)
+		rc = ews_diff_collect(&patch, &report.diff, session->repo, NULL, NULL);
 	if (rc == 0)
-		rc = store_output(out, session, &report);
-	if (rc == 0)
-		rc = store_events(out, session);
-	if (rc < 0 || !opts->render)
+		rc = store_all(&storing, &report, &patch, opts);
+	if (rc < 0)
 		return rc;
-	ews_report_list_artifacts(&report);
-	return store_report(out, &report, opts->render);
+	add_items(out, &storing.kept);
+	return 0;
 }

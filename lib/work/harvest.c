@@ -193,9 +193,9 @@ int ews_harvest_find(struct ews_harvest *out, struct ews_repo *repo, const struc
 	return rc;
 }
 
-int ews_harvest_keep(struct ews_artifacts *out, const struct ews_harvest *harvest, const struct ews_session *session)
+struct ews_artifact_new *ews_harvest_artifacts(const struct ews_harvest *harvest, const struct ews_session *session)
 {
-	EWS_CLEANUP(free) struct ews_artifact_new *tests = ews_calloc(harvest->n, sizeof(*tests));
+	struct ews_artifact_new *tests = ews_calloc(harvest->n, sizeof(*tests));
 
 	for (size_t i = 0; i < harvest->n; i++) {
 		const struct ews_harvest_test *test = &harvest->items[i];
@@ -209,7 +209,7 @@ int ews_harvest_keep(struct ews_artifacts *out, const struct ews_harvest *harves
 						      .is_executable = test->is_executable,
 						      .update = true };
 	}
-	return ews_artifact_add_all(out, NULL, session->repo, tests, harvest->n);
+	return tests;
 }
 
 void ews_harvest_release(struct ews_harvest *harvest)

@@ -30,8 +30,11 @@ struct ews_harvest {
 /* The tests among the files that `diff`, which has its records, adds. Fails with EWS_ECONFIG on a rule that makes no sense. */
 int ews_harvest_find(struct ews_harvest *out, struct ews_repo *repo, const struct ews_diff *diff);
 
-/* Keep each as an artifact of `session`, which `out` gets in their order; again changes nothing. */
-int ews_harvest_keep(struct ews_artifacts *out, const struct ews_harvest *harvest, const struct ews_session *session);
+/*
+ * Each as an artifact of `session` to be kept, in their order; again changes nothing. What they say is borrowed of both; the caller
+ * frees the list.
+ */
+struct ews_artifact_new *ews_harvest_artifacts(const struct ews_harvest *harvest, const struct ews_session *session);
 
 void ews_harvest_release(struct ews_harvest *harvest);
 EWS_CLEANUP_DEFINE(harvest, struct ews_harvest, ews_harvest_release)

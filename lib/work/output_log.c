@@ -112,15 +112,12 @@ int ews_output_log_list(struct ews_strv *out, struct ews_repo *repo, const char 
 	return fd < 0 ? fd : 0;
 }
 
-int ews_output_log_keep(struct ews_artifact *out, char **path, struct ews_repo *repo, const char *session_id,
-			const char *name)
+struct ews_artifact_new ews_output_log_artifact(const char *session_id, const char *name)
 {
-	const struct ews_artifact_new what = { .type = EWS_ARTIFACT_LOG,
-					       .session = session_id,
-					       .description = "what a command printed",
-					       .in_place = name };
-
-	return ews_artifact_add(out, path, NULL, repo, &what);
+	return (struct ews_artifact_new){ .type = EWS_ARTIFACT_LOG,
+					  .session = session_id,
+					  .description = "what a command printed",
+					  .in_place = name };
 }
 
 void ews_output_log_release(struct ews_output_log *log)

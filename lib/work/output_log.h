@@ -44,9 +44,8 @@ void ews_output_log_drop_empty(struct ews_repo *repo, const char *name);
 /* The names of all that there are of a session. */
 int ews_output_log_list(struct ews_strv *out, struct ews_repo *repo, const char *session_id);
 
-/* Make the one of that name, which is written to its end, an artifact. `path` (may be NULL) is where it is. */
-int ews_output_log_keep(struct ews_artifact *out, char **path, struct ews_repo *repo, const char *session_id,
-			const char *name);
+/* The one of that name, which is written to its end, as an artifact to be kept; both texts are borrowed. */
+struct ews_artifact_new ews_output_log_artifact(const char *session_id, const char *name);
 
 void ews_output_log_release(struct ews_output_log *log);
 EWS_CLEANUP_DEFINE(output_log, struct ews_output_log, ews_output_log_release)

@@ -22,15 +22,6 @@
 
 #define DATE_LEN 10 /* of a stamp: "2026-01-18" */
 
-static void forget_artifacts(struct ews_report *report)
-{
-	for (size_t i = 0; i < report->n_artifacts; i++) {
-		free(report->artifacts[i].path);
-		free(report->artifacts[i].kind);
-	}
-	report->n_artifacts = 0;
-}
-
 void ews_report_release(struct ews_report *report)
 {
 	ews_findings_release(&report->findings);
@@ -38,7 +29,10 @@ void ews_report_release(struct ews_report *report)
 	ews_snapshot_release(&report->base);
 	ews_diff_release(&report->diff);
 	ews_strv_release(&report->drift);
-	forget_artifacts(report);
+	for (size_t i = 0; i < report->n_artifacts; i++) {
+		free(report->artifacts[i].path);
+		free(report->artifacts[i].kind);
+	}
 	free(report->artifacts);
 	ews_session_log_release(&report->log);
 	ews_snapshots_release(&report->timeline);
@@ -109,7 +103,6 @@ static void gather_findings(struct ews_report *out)
 		out->info += out->findings.items[i].severity == EWS_SEVERITY_INFO;
 	}
 	out->verdict = judge(out, are_known && !out->findings.unreadable);
-	ews_findings_fixes(&out->fixes, &out->problems, &out->findings, out->session->repo);
 }
 
 /* A workspace whose link to the store was rewritten is not looked into. */
@@ -192,26 +185,30 @@ static bool is_of(const struct ews_artifact *artifact, const struct ews_state *s
 			       : artifact->created_s >= state->created_s;
 }
 
-void ews_report_list_artifacts(struct ews_report *out)
+/* Those of `list` that are the session's, and the patches that its findings suggest, which are among them. */
+static void take_artifacts(struct ews_report *out, const struct ews_artifacts *list, const char *place)
 {
-	EWS_CLEANUP(artifacts) struct ews_artifacts list = EWS_ARTIFACTS_INIT;
-
-	forget_artifacts(out);
-	if (ews_artifact_list(&list, NULL, out->session->repo) < 0) {
-		note_problem(out, "artifacts can't be listed");
-		return;
-	}
-	for (size_t i = 0; i < list.n; i++) {
-		const struct ews_artifact *item = &list.items[i];
+	for (size_t i = 0; i < list->n; i++) {
+		const struct ews_artifact *item = &list->items[i];
 
 		if (!is_of(item, &out->session->state))
 			continue;
 		EWS_GROW(out->artifacts, out->n_artifacts, out->artifacts_cap);
 		out->artifacts[out->n_artifacts++] =
-			(struct ews_report_artifact){ ews_path_join(list.place ? list.place : "", item->path),
+			(struct ews_report_artifact){ ews_path_join(place, item->path),
 						      ews_strdup(ews_artifact_type_dir(item->type)),
 						      item->size_bytes };
 	}
+	ews_findings_fixes(&out->fixes, &out->problems, &out->findings, out->session->repo);
+}
+
+void ews_report_gather_artifacts(struct ews_report *out)
+{
+	EWS_CLEANUP(artifacts) struct ews_artifacts list = EWS_ARTIFACTS_INIT;
+
+	if (ews_artifact_list(&list, NULL, out->session->repo) < 0)
+		note_problem(out, "artifacts can't be listed");
+	take_artifacts(out, &list, list.place ? list.place : "");
 }
 
 static void gather_log(struct ews_report *out)
@@ -290,7 +287,6 @@ int ews_report_gather(struct ews_report *out, struct ews_session *session, const
 	out->session = session;
 	out->made_s = ews_clock_now();
 	out->is_interrupted = ews_session_is_interrupted(session);
-	ews_report_list_artifacts(out); /* that brings back what is missing, the findings' patches, too */
 	gather_findings(out);
 	gather_changes(out, to);
 	gather_drift(out);
@@ -316,50 +312,56 @@ char *ews_report_way_back(const struct ews_report *report)
 			  report->session->state.id);
 }
 
-static int keep_form(struct ews_artifact *out, struct ews_strv *paths, const struct ews_report *report,
-		     struct ews_artifact_new *what)
+static int keep_form(struct ews_artifacts *out, struct ews_artifact_registry *registry,
+		     const struct ews_report *report, struct ews_artifact_new *what)
 {
-	EWS_CLEANUP(free) char *path = NULL;
-	int rc;
-
 	what->type = EWS_ARTIFACT_QR;
 	what->session = report->session->state.id;
 	what->base = report->session->state.base_snapshot;
 	what->description = report->is_final ? "the report at the end" : "a report";
 	what->update = report->is_final;
-	rc = ews_artifact_add(out, &path, NULL, report->session->repo, what);
-	if (rc == 0)
-		ews_strv_add(paths, path);
-	return rc;
+	return ews_artifact_add_to(out, registry, what, 1);
 }
 
 /* Both have one name: what stands in the way of either is in that of both. */
-static int keep_both(struct ews_artifact out[2], struct ews_strv *paths, const struct ews_report *report,
-		     const struct ews_buf *markdown, const struct ews_buf *json)
-{
-	EWS_CLEANUP(free) char *name = NULL;
-	EWS_CLEANUP(free) char *beside = NULL;
-	struct ews_artifact_new first = { .data = markdown->ptr, .len = markdown->len, .sibling = "json" };
-	struct ews_artifact_new second = { .data = json->ptr, .len = json->len };
-	char stamp[EWS_STAMP_LEN];
-	int rc;
-
-	ews_clock_rfc3339(stamp, report->made_s);
-	first.name = name = ews_strfmt("qr-%.*s-%s.md", DATE_LEN, stamp, report->session->state.id);
-	rc = keep_form(&out[0], paths, report, &first);
-	if (rc < 0)
-		return rc;
-	beside = ews_strfmt("%.*s.json", (int)strlen(ews_artifact_name(&out[0])) - 3, ews_artifact_name(&out[0]));
-	second.name = beside;
-	return keep_form(&out[1], paths, report, &second);
-}
-
-int ews_report_write(struct ews_artifact out[2], struct ews_strv *paths, const struct ews_report *report,
-		     ews_report_render_fn render)
+int ews_report_keep_in(struct ews_artifacts *out, struct ews_artifact_registry *registry, struct ews_report *report,
+		       ews_report_render_fn render)
 {
 	EWS_CLEANUP(buf) struct ews_buf markdown = EWS_BUF_INIT;
 	EWS_CLEANUP(buf) struct ews_buf json = EWS_BUF_INIT;
-	int rc = render(&markdown, &json, report);
+	EWS_CLEANUP(free) char *name = NULL;
+	EWS_CLEANUP(free) char *beside = NULL;
+	struct ews_artifact_new first = { .sibling = "json" }, second = { .sibling = NULL };
+	char stamp[EWS_STAMP_LEN];
+	const char *given;
+	int rc;
 
-	return rc < 0 ? rc : keep_both(out, paths, report, &markdown, &json);
+	take_artifacts(report, &registry->list, registry->place.path);
+	rc = render(&markdown, &json, report);
+	if (rc < 0)
+		return rc;
+	ews_clock_rfc3339(stamp, report->made_s);
+	first.name = name = ews_strfmt("qr-%.*s-%s.md", DATE_LEN, stamp, report->session->state.id);
+	first.data = markdown.ptr;
+	first.len = markdown.len;
+	rc = keep_form(out, registry, report, &first);
+	if (rc < 0)
+		return rc;
+	given = ews_artifact_name(&out->items[out->n - 1]);
+	second.name = beside = ews_strfmt("%.*s.json", (int)strlen(given) - 3, given);
+	second.data = json.ptr;
+	second.len = json.len;
+	return keep_form(out, registry, report, &second);
+}
+
+int ews_report_keep(struct ews_artifacts *out, struct ews_report *report, ews_report_render_fn render)
+{
+	EWS_CLEANUP(artifact_registry) struct ews_artifact_registry registry = EWS_ARTIFACT_REGISTRY_INIT;
+	int rc = ews_artifact_registry_open(&registry, report->session->repo, NULL);
+
+	if (rc == 0)
+		rc = ews_report_keep_in(out, &registry, report, render);
+	if (rc == 0)
+		rc = ews_artifact_registry_write(&registry);
+	return rc < 0 ? ews_artifact_fail(rc) : 0;
 }

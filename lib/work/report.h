@@ -63,11 +63,11 @@ struct ews_report {
 /* "PASS", "CONDITIONAL PASS", "FAIL", "UNKNOWN" */
 const char *ews_report_verdict_word(enum ews_report_verdict verdict);
 
-/* Gather it. `to` is the snapshot that stands for the present state; NULL: the workspace is looked at. */
+/* Gather all but what is among the artifacts. `to` is the snapshot that stands for the present state; NULL: the workspace is looked at. */
 int ews_report_gather(struct ews_report *out, struct ews_session *session, const char *to);
 
-/* List its artifacts anew, after some were added. */
-void ews_report_list_artifacts(struct ews_report *out);
+/* Add what is among the artifacts: which of them are the session's, and its findings' fixes. To keep the report does so. */
+void ews_report_gather_artifacts(struct ews_report *out);
 
 /* Is what the session has now, or left, the same as its base, as far as its files go? */
 bool ews_report_is_back(const struct ews_report *report);
@@ -79,11 +79,13 @@ char *ews_report_way_back(const struct ews_report *report);
 typedef int (*ews_report_render_fn)(struct ews_buf *markdown, struct ews_buf *json, const struct ews_report *report);
 
 /*
- * Keep it among the artifacts: `out` and `paths` get the Markdown, then the JSON. Nothing is overwritten, but that a final
- * one takes the place of an earlier final one.
+ * Keep it among the artifacts: `out` gets the Markdown, then the JSON. Nothing is overwritten, but that a final one takes the place
+ * of an earlier final one.
  */
-int ews_report_write(struct ews_artifact out[2], struct ews_strv *paths, const struct ews_report *report,
-		     ews_report_render_fn render);
+int ews_report_keep(struct ews_artifacts *out, struct ews_report *report, ews_report_render_fn render);
+/* The same in a registry that is open, as ews_artifact_add_to(). */
+int ews_report_keep_in(struct ews_artifacts *out, struct ews_artifact_registry *registry, struct ews_report *report,
+		       ews_report_render_fn render);
 
 void ews_report_release(struct ews_report *report);
 EWS_CLEANUP_DEFINE(report, struct ews_report, ews_report_release)

@@ -496,9 +496,12 @@ static int record(struct ews_run_result *out, struct ews_session *session, const
 static void keep_log(struct ews_run_result *out, struct ews_session *session)
 {
 	EWS_CLEANUP(artifact) struct ews_artifact artifact = EWS_ARTIFACT_INIT;
+	struct ews_artifact_new what;
 
-	if (!out->log ||
-	    ews_output_log_keep(&artifact, NULL, session->repo, session->state.id, ews_path_base(out->log)) == 0)
+	if (!out->log)
+		return;
+	what = ews_output_log_artifact(session->state.id, ews_path_base(out->log));
+	if (ews_artifact_add(&artifact, NULL, NULL, session->repo, &what) == 0)
 		return;
 	if (!out->log_flaw)
 		out->log_flaw = ews_strfmt("it could not be made an artifact: %s", ews_error_message());
