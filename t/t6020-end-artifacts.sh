@@ -88,6 +88,17 @@ test_expect_success 'P4: one whose name is taken in that moment gets the next, a
 	test_path_is_missing "${many:?}/patches/taken-t2.patch" && for name in t1 t2-2 t3; do test_grep "^+taken ${name%-2}\$" "${many:?}/patches/taken-$name.patch" || return 1; done && git -C many ews artifact list --session taken --json >list.json && test_json_count list.json .artifacts 6 && test_grep ! "\"file\":\"\(changed\|missing\)" list.json
 '
 
+test_expect_success 'P4: what git prunes before its ref stands is no artifact: the end says so, leaves no broken ref, and works once more' '
+	test_repo pruned && start_ws pruned s && echo more >>"${ws:?}/src/main.c" && printf "%s\n" "#!/bin/sh" "git -C \"$PWD/pruned\" prune --expire=now" >prunes && chmod +x prunes &&
+	for at in 1 2; do
+		test_expect_code 1 "$EWS_BUILD/t/killat" -c "^rename.*refs/ews/artifacts/" -x "$PWD/prunes" $at "$EWS_BIN/git-ews" -C pruned end s >out 2>err && test_must_be_empty out && test_grep "^error: session .s. goes on: .*went before it was kept" err &&
+			git -C pruned fsck --connectivity-only && git -C pruned for-each-ref && git -C pruned gc -q && test_path_is_dir "${ws:?}" || return 1
+	done &&
+	git -C pruned ews end s >out && test_grep "Patch:" out && git -C pruned gc -q --prune=now && git -C pruned ews artifact list --json >list.json && test_json_count list.json .artifacts 4 && test_grep ! "\"file\":\"\(changed\|missing\)" list.json &&
+	place=pruned/.superqode/qe-artifacts && echo lone >${place:?}/logs/lone.log && rm ${place:?}/manifest.json && "$EWS_BUILD/t/killat" -c "^rename.*refs/ews/artifacts/" -x "$PWD/prunes" 1 "$EWS_BIN/git-ews" -C pruned artifact list >out 2>err && test_grep ! lone out && test_grep "cannot keep .logs/lone.log.: .*went before it was kept" err &&
+	git -C pruned for-each-ref && rm ${place:?}/manifest.json && git -C pruned ews artifact list >out && test_grep lone out
+'
+
 # in_the_way <directory of artifacts>: nothing can be stored there
 in_the_way() {
 	mv "${qe:?}/$1" away && : >"${qe:?}/$1" && test_expect_code 128 git -C p ews end d >out 2>err && test_must_be_empty out && test_grep "^error: session .d. goes on: cannot store the $2" err &&

@@ -472,6 +472,23 @@ bool ews_odb_freshen(struct ews_odb *odb, const struct ews_oid *oid)
 	return !ews_oid_is_none(oid) && odb->ops->freshen(odb, oid);
 }
 
+static bool freshen_each(struct ews_odb *odb, const struct ews_oid *const *oids, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!ews_odb_freshen(odb, oids[i]))
+			return false;
+	return true;
+}
+
+bool ews_odb_freshen_all(struct ews_odb *odb, const struct ews_oid *const *oids, size_t n)
+{
+	if (freshen_each(odb, oids, n))
+		return true;
+	if (ews_odb_refresh(odb) < 0)
+		ews_error_clear();
+	return freshen_each(odb, oids, n);
+}
+
 bool ews_odb_holds(struct ews_odb *odb, const struct ews_oid *oid, bool is_wary)
 {
 	return ews_odb_freshen(odb, oid) && (!is_wary || ews_odb_is_sound(odb, oid));

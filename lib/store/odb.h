@@ -120,7 +120,12 @@ bool ews_odb_still_has(struct ews_odb *odb, const struct ews_oid *oid);
 bool ews_odb_is_sound(struct ews_odb *odb, const struct ews_oid *oid);
 /* As ews_odb_has; and what is there counts as new from now on, so that a gc that runs now keeps it. */
 bool ews_odb_freshen(struct ews_odb *odb, const struct ews_oid *oid);
-/* The same; for who `is_wary`, as what is elsewhere goes, it must be sound as well, or it is to be written anew. */
+/*
+ * The same of all `n`, which should be there, as in ews_odb_still_has(): once a ref holds them, is what it holds there? A gc that had read
+ * the refs before takes what is new, when it is told to.
+ */
+bool ews_odb_freshen_all(struct ews_odb *odb, const struct ews_oid *const *oids, size_t n);
+/* As ews_odb_freshen(); for who `is_wary`, as what is elsewhere goes, it must be sound as well, or it is to be written anew. */
 bool ews_odb_holds(struct ews_odb *odb, const struct ews_oid *oid, bool is_wary);
 /*
  * Make sure that new objects can be written, for a look that leaves nothing. Where they can't be written to the

@@ -222,6 +222,23 @@ static int choose(struct keeping *one, struct ews_artifact_registry *registry)
 	return 0;
 }
 
+/* No ref is left that leads to what is gone; those beside it are kept. */
+static int confirm(struct keeping *list, size_t n, struct ews_repo *repo)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct keeping *one = &list[i];
+
+		if (one->is_kept)
+			continue;
+		if (ews_artifact_confirm(&one->artifact, repo, &one->was) < 0)
+			rc = EWS_ESTALE;
+		one->was = one->artifact.commit;
+	}
+	return rc;
+}
+
 /* Make those that have been begun exist: their commits, then their refs, from which the files can be had. */
 static int publish(struct keeping *list, size_t n, struct ews_artifact_registry *registry, struct ews_batch *batch)
 {
@@ -245,9 +262,10 @@ static int publish(struct keeping *list, size_t n, struct ews_artifact_registry 
 		rc = ews_artifact_point_ref(&one->artifact, registry->repo, &one->was);
 		if (rc == 0)
 			rc = ews_artifact_draft_seal(&one->draft, one->artifact.created_s);
-		one->was = one->artifact.commit;
 	}
-	return rc < 0 ? rc : ews_odb_finish_group(registry->repo->odb, &group);
+	if (rc == 0)
+		rc = ews_odb_finish_group(registry->repo->odb, &group);
+	return rc < 0 ? rc : confirm(list, n, registry->repo);
 }
 
 /* Give their files their names; `*n_left` is how many found that somebody has just made something there. */

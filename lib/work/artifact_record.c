@@ -67,8 +67,7 @@ int ews_artifact_write(struct ews_artifact *artifact, struct ews_batch *batch)
 				      .oid = artifact->blob };
 	const struct ews_oid was = artifact->commit;
 	const struct ews_oid *const parents[] = { ews_oid_is_none(&was) ? NULL : &was, NULL };
-	struct ews_oid tree;
-	int rc = ews_tree_write_flat(&tree, batch, &file, 1);
+	int rc = ews_tree_write_flat(&artifact->tree, batch, &file, 1);
 
 	if (rc < 0)
 		return rc;
@@ -83,7 +82,7 @@ int ews_artifact_write(struct ews_artifact *artifact, struct ews_batch *batch)
 	add_trailer(&text, "Ews-Replaces", artifact->replaces);
 	add_trailer(&text, "Ews-Original", artifact->original);
 	add_trailer(&text, "Ews-Description", artifact->description);
-	return ews_commit_write(&artifact->commit, batch, &tree, parents, artifact->created_s, text.ptr);
+	return ews_commit_write(&artifact->commit, batch, &artifact->tree, parents, artifact->created_s, text.ptr);
 }
 
 static int read_text(char **out, const char *message, const char *key)
@@ -161,6 +160,7 @@ static int read_file(struct ews_artifact *artifact, struct ews_odb *odb, const s
 	if (rc == 0 && (n != 1 || (items->mode != EWS_MODE_FILE && items->mode != EWS_MODE_PROGRAM)))
 		rc = ews_error(EWS_EDAMAGED, "it holds no file");
 	if (rc == 0) {
+		artifact->tree = *tree;
 		artifact->blob = items->oid;
 		artifact->is_executable = items->mode == EWS_MODE_PROGRAM;
 	}

@@ -39,7 +39,7 @@ struct ews_artifact {
 	uint64_t size_bytes;
 	int64_t created_s;
 	bool is_executable;
-	struct ews_oid commit, blob;
+	struct ews_oid commit, tree, blob;
 	enum ews_artifact_file file;
 };
 

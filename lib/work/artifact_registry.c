@@ -170,6 +170,20 @@ int ews_artifact_point_ref(const struct ews_artifact *artifact, struct ews_repo 
 	return ews_oid_equal(was, &artifact->commit) ? 0 : ews_odb_ref_swap(repo->odb, ref, was, &artifact->commit);
 }
 
+int ews_artifact_confirm(const struct ews_artifact *artifact, struct ews_repo *repo, const struct ews_oid *was)
+{
+	const struct ews_oid *const held[] = { &artifact->commit, &artifact->tree, &artifact->blob };
+	EWS_CLEANUP(free) char *ref = NULL;
+
+	if (ews_odb_freshen_all(repo->odb, held, sizeof(held) / sizeof(*held)))
+		return 0;
+	ref = ews_strfmt(EWS_REF_ARTIFACTS "%s", artifact->id);
+	(void)ews_odb_ref_swap(repo->odb, ref, &artifact->commit, was); /* what is told is what comes first */
+	ews_error(EWS_ESTALE, "objects of '%s' went before it was kept: a gc removes what is new", artifact->id);
+	ews_error_hint("nothing was changed; try again");
+	return EWS_ESTALE;
+}
+
 int ews_artifact_publish(struct ews_artifact *artifact, struct ews_repo *repo, struct ews_batch *batch,
 			 const struct ews_oid *was)
 {
@@ -177,7 +191,9 @@ int ews_artifact_publish(struct ews_artifact *artifact, struct ews_repo *repo, s
 
 	if (rc == 0)
 		rc = ews_batch_commit(batch);
-	return rc < 0 ? rc : ews_artifact_point_ref(artifact, repo, was);
+	if (rc == 0)
+		rc = ews_artifact_point_ref(artifact, repo, was);
+	return rc < 0 ? rc : ews_artifact_confirm(artifact, repo, was);
 }
 
 int ews_artifact_add_blob(struct ews_artifact *artifact, struct ews_batch *batch, int fd)

@@ -92,7 +92,12 @@ struct ews_artifact ews_artifact_make(enum ews_artifact_type type, char *path);
 int ews_artifact_add_blob(struct ews_artifact *artifact, struct ews_batch *batch, int fd);
 /* Let the ref of its id lead to its commit, instead of to `was`. */
 int ews_artifact_point_ref(const struct ews_artifact *artifact, struct ews_repo *repo, const struct ews_oid *was);
-/* Make it exist: its commit, and the ref. */
+/*
+ * What its ref leads to is looked at once more, now that the ref stands: git's own gc, told to prune what is new, waits for nobody. Fails
+ * with EWS_ESTALE when some of it is gone, and leaves the ref where it `was`.
+ */
+int ews_artifact_confirm(const struct ews_artifact *artifact, struct ews_repo *repo, const struct ews_oid *was);
+/* Make it exist: its commit, and the ref, confirmed. */
 int ews_artifact_publish(struct ews_artifact *artifact, struct ews_repo *repo, struct ews_batch *batch,
 			 const struct ews_oid *was);
 /*

@@ -305,30 +305,15 @@ static void remember(struct writing *writing, struct ews_kept *now, const struct
 	ews_content_set_memo(writing->content, memo.ptr, memo.len);
 }
 
-/* What git's own gc takes of it that no ref held yet, it takes with all that was new. */
-static bool is_seen(struct ews_odb *odb, const struct ews_snapshot *snapshot)
-{
-	return ews_odb_freshen(odb, &snapshot->commit) && ews_odb_freshen(odb, &snapshot->tree) &&
-	       (ews_oid_is_none(&snapshot->manifest) || ews_odb_freshen(odb, &snapshot->manifest));
-}
-
-/* What it did not take may have moved into a pack of its own. */
-static bool is_there(struct ews_odb *odb, const struct ews_snapshot *snapshot)
-{
-	if (is_seen(odb, snapshot))
-		return true;
-	if (ews_odb_refresh(odb) < 0)
-		ews_error_clear();
-	return is_seen(odb, snapshot);
-}
-
 int ews_snapshot_confirm(struct ews_repo *repo, const struct ews_snapshot *snapshot)
 {
 	const struct ews_kept earlier = { .ref = snapshot->shares_with, .commit = snapshot->shared };
 	EWS_CLEANUP(error_saved) struct ews_error_saved saved = EWS_ERROR_SAVED_INIT;
+	const struct ews_oid *const held[] = { &snapshot->commit, &snapshot->tree, &snapshot->manifest };
+	const size_t n_held = ews_oid_is_none(&snapshot->manifest) ? 2 : 3;
 	int is_shared = earlier.ref ? ews_kept_is_held(&earlier, repo->odb) : 1;
 
-	if (is_shared > 0 && is_there(repo->odb, snapshot))
+	if (is_shared > 0 && ews_odb_freshen_all(repo->odb, held, n_held))
 		return 0;
 	ews_error_save(&saved);
 	/* What is told is what comes first. */
