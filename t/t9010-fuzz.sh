@@ -117,7 +117,7 @@ test_expect_success 'a redo that does nothing is noticed, and what an end does n
 	spoiled "undo?--json?--redo*" "\"$EWS_BIN/git-ews\" undo >/dev/null 2>&1" && noticed "^redo of " mixed 240 &&
 	spoiled "end*" "rm -rf ~/.superqode/working/project/trash/*
 		git for-each-ref --format=\"delete %(refname)\" refs/ews/trash | git update-ref --stdin" &&
-	noticed "^end: lost: " mixed 240 3
+	noticed "^end: lost: " mixed 240 14
 '
 
 test_expect_success 'the same seed gives the same rounds' '

@@ -49,6 +49,7 @@ struct history {
 	struct step *steps; /* the oldest first */
 	struct snap *shots; /* snapshots, of whatever session */
 	size_t n_sessions, n_shots, n_steps;
+	unsigned rules; /* how often they were changed: scene.h */
 };
 
 #define ARGV(...) ((const char *const[]){ __VA_ARGS__, NULL })
@@ -67,6 +68,7 @@ static void take(const struct history *history, size_t place, struct scene *out)
 		scene_release(out);
 	else
 		scene_take(out, session->dir, session->git_dir);
+	out->rules = history->rules;
 }
 
 /* The project's is left alone, so nothing is to be known of it. */
@@ -104,6 +106,12 @@ static bool is_tree(const struct history *history, size_t place)
 	const char *git_dir = session->in_place ? NULL : session->git_dir;
 
 	return git_dir && path_is_in(git_dir, history->world->git_dir);
+}
+
+/* A copy's own git has the rules that held at its start, and what the project's became since is what is ignored in it for us. */
+static bool has_same_rules(const struct history *history, size_t place)
+{
+	return !history->rules || is_tree(history, place);
 }
 
 /* A work tree, but that at `place`, which is on `branch` before or after the verb; NONE: there is none. */
@@ -404,6 +412,19 @@ static void change_branches(struct history *history)
 	mutate_branch(&world->rng, &place, pick_branch(&world->rng), &world->log);
 }
 
+/* What was ignored, converted or left out is not any longer, or the other way round. */
+static void change_rules(struct history *history)
+{
+	struct world *world = history->world;
+	struct place place;
+
+	if (world->set->method->is_plain)
+		return;
+	place = enter_place(history, pick_place(history, 40));
+	mutate_rules(&world->rng, &place, &world->log);
+	history->rules++;
+}
+
 /* A session that was started, in the directory that was printed. */
 static struct session *add_session(struct history *history, char *dir)
 {
@@ -589,7 +610,7 @@ static void check_went_back(struct history *history, const char *verb, size_t se
 	head = head_of_return(history, session, want, is_foreign);
 	if (strcmp(head, scene_head(after)) != 0)
 		text_addf(report, "%s: HEAD should be %s and is %s", verb, head, scene_head(after));
-	scene_compare_head(report, verb, want, after, !is_foreign);
+	scene_compare_head(report, verb, want, after, !is_foreign && has_same_rules(history, session));
 	free(head);
 }
 
@@ -773,7 +794,8 @@ static void check_turned(struct history *history, size_t at, bool is_redo, const
 			char *head = head_of_return(history, step->place, there, false);
 
 			scene_set_head(there, head);
-			scene_compare_head(&history->world->report, what, there, after, true);
+			scene_compare_head(&history->world->report, what, there, after,
+					   has_same_rules(history, step->place));
 			free(head);
 		}
 		scene_compare(&history->world->report, what, there, after, has_times ? TIMES_FILES : TIMES_NONE);
@@ -877,8 +899,9 @@ static const struct {
 	void (*play)(struct history *history);
 	unsigned weight;
 } deeds[] = {
-	{ change, 28 }, { start, 12 }, { snapshot, 7 }, { revert, 10 }, { restore, 6 },         { apply, 9 },
-	{ end, 6 },     { decide, 4 }, { undo, 14 },    { look, 3 },    { change_branches, 6 }, { leave_branch, 6 },
+	{ change, 28 },         { start, 12 },       { snapshot, 7 },     { revert, 10 }, { restore, 6 },
+	{ apply, 9 },           { end, 6 },          { decide, 4 },       { undo, 14 },   { look, 3 },
+	{ change_branches, 6 }, { leave_branch, 6 }, { change_rules, 5 },
 };
 
 static void play_step(struct history *history)

@@ -932,6 +932,70 @@ void mutate_fill(struct rng *rng, const struct place *place, struct text *log)
 		die("cannot leave '%s'", place->dir);
 }
 
+static void write_list(struct work *work, const char *path, const char *const *list, size_t n)
+{
+	struct text data = TEXT_INIT;
+
+	note(work, "rules in", path);
+	text_add(&data, "", 0);
+	for (unsigned i = rng_below(work->rng, 3); i > 0; i--)
+		text_addf(&data, "%s", one_of(work->rng, list, n));
+	if (!write_file(path, O_TRUNC, &data, 0644))
+		note_refusal(work);
+	text_release(&data);
+}
+
+/* A file of rules that git keeps beside the work tree. */
+static void write_info(struct work *work, const char *name, const char *const *list, size_t n)
+{
+	struct child child = CHILD_INIT;
+
+	RUN(&child, ".", NULL, "git", "rev-parse", "--git-path", name);
+	child.out.ptr[strcspn(child.out.ptr, "\n")] = '\0';
+	write_list(work, child.out.ptr, list, n);
+	child_release(&child);
+}
+
+/* One that is anybody's: what settings name. */
+static void write_global_ignore(struct work *work)
+{
+	char *path = join(work->place->outside, "ignore");
+
+	write_list(work, path, rules, COUNT(rules));
+	GIT(work, "config", "core.excludesFile", path);
+	free(path);
+}
+
+void mutate_rules(struct rng *rng, const struct place *place, struct text *log)
+{
+	static const char *const line_ends[] = { "true", "input", "false" };
+	struct work work = { rng, place, log, LIST_INIT };
+
+	enter(place);
+	switch (rng_below(rng, 6)) {
+	case 0:
+		write_info(&work, "info/exclude", rules, COUNT(rules));
+		break;
+	case 1:
+		write_info(&work, "info/attributes", attributes, COUNT(attributes));
+		break;
+	case 2:
+		write_global_ignore(&work);
+		break;
+	case 3:
+		GIT(&work, "config", "core.autocrlf", one_of(rng, line_ends, COUNT(line_ends)));
+		break;
+	case 4:
+		GIT(&work, "sparse-checkout", "set", "--no-cone", "/*", "!/src",
+		    one_of(rng, plain_names, COUNT(plain_names)));
+		break;
+	default:
+		GIT(&work, "sparse-checkout", "disable");
+	}
+	if (chdir("/") < 0)
+		die("cannot leave '%s'", place->dir);
+}
+
 const char *pick_branch(struct rng *rng)
 {
 	return one_of(rng, branches, COUNT(branches));

@@ -22,6 +22,8 @@ struct place {
 void mutate(struct rng *rng, const struct place *place, unsigned n, struct text *log);
 /* Fill an empty directory with some fifty files; a small one with a dozen. */
 void mutate_fill(struct rng *rng, const struct place *place, struct text *log);
+/* Change what git ignores, converts or leaves out, by other means than tracked files. */
+void mutate_rules(struct rng *rng, const struct place *place, struct text *log);
 /* One of a few branches, neither main nor other, which several work trees want. */
 const char *pick_branch(struct rng *rng);
 /* Begin a branch, or begin it anew, and perhaps commit. */

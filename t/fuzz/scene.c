@@ -77,7 +77,8 @@ void scene_compare_head(struct text *report, const char *what, const struct scen
 	const struct list *then = &before->shot.files, *now = &after->shot.files;
 
 	gitstate_compare_head(report, what, &before->shot.git, &after->shot.git,
-			      with_status && same_rules(then, now) && !has_socket(then) && !has_socket(now));
+			      with_status && before->rules == after->rules && same_rules(then, now) &&
+				      !has_socket(then) && !has_socket(now));
 }
 
 void scene_compare(struct text *report, const char *what, const struct scene *before, const struct scene *after,
@@ -97,7 +98,7 @@ bool scene_is(const struct scene *a, const struct scene *b)
 	bool is_same;
 
 	scene_compare(&report, "", a, b, TIMES_NONE);
-	is_same = !report.len;
+	is_same = !report.len && a->rules == b->rules;
 	text_release(&report);
 	return is_same;
 }

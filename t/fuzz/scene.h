@@ -12,9 +12,10 @@ struct scene {
 	bool is_there; /* the directory */
 	struct shot shot; /* its files, and the work tree's part of git's state */
 	struct list git; /* of its git directory all but what verbs may change */
+	unsigned rules; /* how often git's rules, but those in files of the tree, had been changed till then */
 };
 
-#define SCENE_INIT { false, SHOT_INIT, LIST_INIT }
+#define SCENE_INIT { false, SHOT_INIT, LIST_INIT, 0 }
 
 /* `dir` may be gone; where `git_dir` is NULL there is none. */
 void scene_take(struct scene *out, const char *dir, const char *git_dir);
@@ -34,7 +35,7 @@ void scene_compare_head(struct text *report, const char *what, const struct scen
 /* Every difference, a line each; of git directories the work tree's part. */
 void scene_compare(struct text *report, const char *what, const struct scene *before, const struct scene *after,
 		   enum list_times times);
-/* Are they the same but for times? */
+/* Are they the same but for times, by the same rules? */
 bool scene_is(const struct scene *a, const struct scene *b);
 /* What stood there `before`, and doesn't now: is it under a ref, or still a file, be it in trash? */
 void scene_check_kept(struct world *world, const char *what, const struct scene *before, const struct scene *after);
