@@ -816,6 +816,13 @@ test_expect_success 'a copy ignores what core.excludesFile of the project names,
 	done && start_ws excludes --method snapshot x && test_expect_code 1 git -C "$ws" config --local core.excludesFile && git -C excludes ews end x
 '
 
+test_expect_success 'P8: what a copy says of its own to be ignored hides nothing; what the project says so later is ignored there, too' '
+	test_repo hiding && start_ws hiding --method snapshot x && echo new >rules && cp rules "${ws:?}/.git/info/exclude" && git -C "$ws" config core.excludesFile "$PWD/rules" &&
+	echo new >"${ws:?}/new" && git -C "$ws" status --porcelain >out && test_grep ! new out && git -C hiding ews diff x --changes files >out && test_grep "A  new" out &&
+	git -C hiding ews snapshot create x >id && git -C hiding ews snapshot show --files "$(cat id)" >out && test_grep "new\$" out &&
+	echo new >>hiding/.git/info/exclude && git -C hiding ews diff x --changes files >out && test_grep ! "A  new" out && git -C hiding ews end x
+'
+
 test_expect_success 'what a workspace can not be made for is said: git does not run, a directory can not be read' '
 	test_repo unable && test_repo unseen && (cd unable && test_expect_code 128 test_strace ../trace -e trace=clone,clone3,vfork -e inject=clone,clone3,vfork:error=EAGAIN "$EWS_BIN/git-ews" start --method snapshot s 2>../err) && test_grep INJECTED trace && test_grep "cannot make the workspace.s repository: cannot run git" err &&
 	test_expect_code 128 test_strace trace -P "${HOME:?}/.superqode/working" -e trace=getdents64 -e inject=getdents64:error=EIO git -C unseen ews list 2>err && test_grep INJECTED trace && test_grep "cannot read directory: Input/output error" err && git -C unable ews start --method snapshot s
