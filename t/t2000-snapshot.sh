@@ -468,6 +468,16 @@ test_expect_success 'a core.excludesFile that is empty says that there is none' 
 	git -C noex config core.excludesFile "" && git -C noex status --porcelain >out && test_grep a.mine out && git -C noex ews snapshot create >id && git -C noex ews snapshot show --files "$(cat id)" >files && test_grep a.mine files
 '
 
+# Git dies of it, too: "cannot use ... as an exclude file".
+test_expect_success 'P4, P8: a file of ignored names that is a directory is named, and nothing is done' '
+	test_repo nolist && mkdir "a list" && start_ws nolist nolist && echo new >"${ws:?}/new" && listing "$ws" >want && for where in setting info; do
+		list="$PWD/a list" && case $where in setting) git -C nolist config core.excludesFile "$list" ;; *) git -C nolist config --unset core.excludesFile && list=$PWD/nolist/.git/info/exclude && rm "$list" && mkdir "$list" ;; esac &&
+		for verb in "revert nolist" "diff nolist" "end nolist" "snapshot create"; do
+			test_expect_code 128 git -C nolist ews $verb 2>err && test_grep "^error: .*: in .$list.: cannot read: Is a directory" err || return 1
+		done && case $where in setting) test_grep "^hint: .*--show-origin core.excludesFile" err ;; esac && listing "$ws" >got && test_cmp want got || return 1
+	done && rmdir "$list" && git -C nolist ews revert nolist >out && test_grep "Status: Verified" out && git -C nolist ews end nolist
+'
+
 test_expect_success !VALGRIND 'P8: what was read while a long write was under way is read again' '
 	test_repo long && truncate -s 64M long/big && start_ws long lw && git -C long ews diff lw && "$EWS_BUILD/t/halfway" "${ws:?}/big" git -C long ews diff lw --stat >out && test_grep big out &&
 	cp "${ws:?}/big" want && id=$(git -C long ews snapshot create lw) && git -C long cat-file blob "ews/snapshots/$id:big" | cmp - want && git -C long ews snapshot verify "$id" &&

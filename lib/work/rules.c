@@ -35,7 +35,7 @@ static int read_rules(struct ews_buf *out, const char *top, const char *path)
 	fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return ews_errno_is_passing(errno) ? ews_error_os("cannot open '%s'", full) : 0;
-	return ews_file_read_fd(out, fd, EWS_IGNORE_BYTES_MAX);
+	return ews_file_read_fd(out, fd, EWS_IGNORE_BYTES_MAX) < 0 ? ews_error_wrap("in '%s'", full) : 0;
 }
 
 int ews_rules_ignore_text(struct ews_buf *user, struct ews_buf *info, struct ews_repo *repo, const char *top)
@@ -48,6 +48,8 @@ int ews_rules_ignore_text(struct ews_buf *user, struct ews_buf *info, struct ews
 	if (rc == 0) {
 		user_path = said ? ews_gitconfig_expand(said) : ews_gitconfig_user_path("ignore");
 		rc = read_rules(user, top, user_path);
+		if (rc < 0 && said)
+			ews_error_hint("'git config --show-origin core.excludesFile' says where that file is named");
 	}
 	if (rc == 0)
 		rc = read_rules(info, top, info_path);
