@@ -2,7 +2,7 @@
 #
 # SPDX-License-Identifier: MIT
 
-test_description='A verb that SIGINT, SIGTERM or SIGHUP ends has tidied up first (P1, P4)
+test_description='A verb that SIGINT, SIGTERM, SIGHUP or SIGXCPU ends has tidied up first (P1, P4)
 
 Nothing calls `recover` here. The points of all verbs are the matter of t7030.'
 
@@ -20,6 +20,7 @@ strike() {
 	HUP) ews_want=129 ;;
 	INT) ews_want=130 ;;
 	TERM) ews_want=143 ;;
+	XCPU) ews_want=152 ;;
 	esac
 	ews_signal=$1 ews_n=$2
 	shift 2
@@ -78,6 +79,14 @@ test_expect_success 'P4: through git, which passes the signal on that it got its
 	for signal in INT TERM; do
 		restore fresh && strike $signal "$n" git -C p ews start s && test_grep "^note: session .s.: its start .*taken back" err && test_line_count = 1 err && sound && start_ws p s || return 1
 	done
+'
+
+test_expect_success 'P4: at a limit on processor time, too' '
+	restore fresh && strike XCPU "$n" git-ews -C p start s && test_grep "^note: session .s.: its start .*taken back" err && sound && start_ws p s
+'
+
+test_expect_success 'P4: but not while the command of a run is at work, which has not spent that time' '
+	restore fresh && start_ws p s && git-ews -C p run --guard off s -- sh -c "kill -XCPU \$PPID && echo done >done" && test_path_is_file "${ws:?}/done" && sound && git -C p ews revert s && test_path_is_missing "${ws:?}/done" && git -C p ews end s
 '
 
 test_expect_success 'one line says what became of it; none with -q, none with --json' '

@@ -20,10 +20,15 @@
 #define WORDS_MAX 16
 #define SAME_MS 1000
 
-static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-static const char *const numbers[] = { "2", "15", "1" };
+#define TEXT_OF(number) TEXT_OF_(number)
+#define TEXT_OF_(number) #number
+
+/* The last one nobody sends: by it the kernel tells this process alone that its processor time is up. */
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGXCPU };
+static const char *const numbers[] = { TEXT_OF(SIGINT), TEXT_OF(SIGTERM), TEXT_OF(SIGHUP), TEXT_OF(SIGXCPU) };
 
 #define SIGNALS_N (sizeof(signals) / sizeof(*signals))
+#define SENT_N (SIGNALS_N - 1)
 
 /* What a handler may read: written before it is one. */
 static char *words[WORDS_MAX + 3];
@@ -136,6 +141,8 @@ void ews_interrupt_bear(void)
 
 	borne_ms = ews_clock_monotonic_ms();
 	handle(pass_over_the_same);
+	/* Told again each second, by nobody who has lost patience: at the limit's end SIGKILL comes. */
+	(void)signal(SIGXCPU, SIG_IGN);
 	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
@@ -144,7 +151,7 @@ void ews_interrupt_hold(struct ews_interrupt_held *out)
 	out->has_any = false;
 	(void)sigemptyset(&out->signals);
 	(void)sigaddset(&out->signals, SIGCHLD);
-	for (size_t i = 0; i < SIGNALS_N; i++) {
+	for (size_t i = 0; i < SENT_N; i++) {
 		if (!is_armed[i] || !has_handler(signals[i], SIG_IGN))
 			continue;
 		(void)sigaddset(&out->signals, signals[i]);

@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 /*
- * From here on each of SIGINT, SIGTERM and SIGHUP that would have ended this process (that is not ignored, or somebody
+ * From here on each of SIGINT, SIGTERM, SIGHUP and SIGXCPU that would have ended this process (that is not ignored, or somebody
  * else's) makes it this program with the words `argv` (NULL-ended; they are copied) and the signal's number as the last one. Where
  * that cannot be done, and in a forked child, it ends as it would have. Called again, it is the words of the last call that count.
  */
@@ -27,13 +27,14 @@ void ews_interrupt_tell(const char *word);
 
 /*
  * In what it became: let them through again. Those that come within a second are the same one, told once more (a
- * key reaches all of a terminal's group, and git, or timeout, passes its own on): they are passed over. After that one ends it at once.
+ * key reaches all of a terminal's group, and git, or timeout, passes its own on): they are passed over. After that one ends it at once;
+ * but for SIGXCPU, which comes until the limit's end.
  */
 void ews_interrupt_bear(void);
 
 /*
- * After a command in our place (base/relay) this process ignores the three. Where another program is asked then, it shall hear of
- * them: hold those that are ignored since ews_interrupt_arm() before it is started, wait for it, let them go.
+ * After a command in our place (base/relay) this process ignores them. Where another program is asked then, it shall hear of
+ * those that are sent: hold those that are ignored since ews_interrupt_arm() before it is started, wait for it, let them go.
  */
 struct ews_interrupt_held {
 	sigset_t before;
@@ -52,7 +53,7 @@ int ews_interrupt_pass_on(const struct ews_interrupt_held *held, pid_t pid, bool
 
 void ews_interrupt_let_go(const struct ews_interrupt_held *held);
 
-/* Is it one of the three? */
+/* Is it one of them? */
 int ews_interrupt_read(const char *number);
 
 /* End by that signal. */

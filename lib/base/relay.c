@@ -115,6 +115,7 @@ static int catch_signals(struct job *job)
 	(void)sigaddset(&blocked, SIGTTOU);
 	(void)sigaddset(&blocked, SIGTTIN);
 	(void)sigaddset(&blocked, SIGPIPE);
+	(void)sigaddset(&blocked, SIGXCPU); /* our time, which the command has not spent */
 	(void)signal(SIGCHLD, SIG_DFL); /* ignored, children would vanish without a status */
 	(void)sigprocmask(SIG_BLOCK, &blocked, &job->before);
 	job->signal_fd = signalfd(-1, &caught, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -559,7 +560,7 @@ static bool is_killed(const struct job *job)
 /* Give back what is the caller's; from here on nothing but a kill keeps us from our end. */
 static void settle(struct job *job)
 {
-	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGPIPE };
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGPIPE, SIGXCPU };
 
 	ews_terminal_take(&job->terminal);
 	if (job->terminal.is_raw || is_killed(job))

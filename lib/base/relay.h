@@ -48,7 +48,7 @@ struct ews_relay_result {
  * Run it to its end. Fails when it could not be started: EWS_ENOTFOUND when there is no such program, EWS_EDENIED
  * when it can't be executed, EWS_EUNSUPPORTED when `enter` failed, EWS_EIO otherwise.
  *
- * From then on this process ignores the signals that it passed on, but for SIGQUIT, and SIGPIPE: what has to be
+ * From then on this process ignores the signals that it passed on, but for SIGQUIT, and SIGPIPE and SIGXCPU: what has to be
  * done after the command is done.
  */
 int ews_relay_run(struct ews_relay_result *out, const struct ews_relay *relay);

@@ -238,6 +238,8 @@ static int fail_signal(const char *verb, int signal)
 	ews_error(EWS_EIO, "'git %s' was ended by signal %d", verb, signal);
 	if (signal == SIGXFSZ)
 		ews_error_hint("it wrote more into a file than 'ulimit -f' allows");
+	if (signal == SIGXCPU)
+		ews_error_hint("it took more processor time than 'ulimit -t' allows");
 	return ews_error_as_passing();
 }
 

@@ -13,7 +13,7 @@
  * power (only that the page cache lives on); or
  *
  * -1  for the process alone that makes the call, which leaves its parents to notice
- * -s  another signal, by name ("INT"): what a terminal or an init sends
+ * -s  another signal, by name ("INT"): what a terminal or an init sends, or the kernel at a limit ("XCPU")
  * -e  none: the call fails with this error, by name ("EIO"), and the command goes on
  * -f  with -e: each further call that wants space fails as well, as when a disk is full
  * -x  none: the call waits until this program has run to its end, which is given the paths of the call
@@ -162,7 +162,7 @@ static const struct word {
 	int value;
 } errors[] = { { "ENOSPC", ENOSPC },         { "EDQUOT", EDQUOT }, { "EIO", EIO }, { "EINTR", EINTR },
 	       { "EOPNOTSUPP", EOPNOTSUPP }, { "EMFILE", EMFILE }, { NULL, 0 } },
-  signals[] = { { "INT", SIGINT }, { "TERM", SIGTERM }, { "HUP", SIGHUP }, { NULL, 0 } };
+  signals[] = { { "INT", SIGINT }, { "TERM", SIGTERM }, { "HUP", SIGHUP }, { "XCPU", SIGXCPU }, { NULL, 0 } };
 
 struct settings {
 	const char *log, *trace, *meanwhile;
