@@ -110,6 +110,15 @@ test_expect_success 'P1, P4: what was to replace an index of the project goes, a
 	git -C p ews recover --all && test_path_is_missing p/.git/index.lock && find p/.git -name ".tmp-*" | sort >left && printf "p/.git/%s\n" .tmp-0123456789abcdef .tmp-mine >want && test_cmp want left && rm -r p/.git/.tmp-*
 '
 
+test_expect_success 'P4: so it does in the git directory of a copy, and beside the patterns of a sparse checkout' '
+	restore fresh && echo "/*" >p/.git/info/sparse-checkout && start_ws p --method snapshot x && echo "/src/" >"${ws:?}/.git/info/sparse-checkout" && git -C "$ws" checkout -q -b other && save patterns && for harm in "137" "143 -s TERM"; do
+		for at in HEAD info/sparse-checkout; do
+			restore patterns && { killat ${harm#???} -c "renameat.*qe/x/[.]git/$at" -o log 1 git-ews -C p revert x >out 2>err || test $? = ${harm%% *}; } && echo mine >"${ws:?}/.git/.tmp-mine" && { test "$harm" != 137 || { find "${ws:?}/.git" -name ".tmp-????????????????" >left && test_line_count = 1 left; }; } &&
+				git -C p ews recover --all && find "${ws:?}/.git" -name ".tmp-*" >left && echo "${ws:?}/.git/.tmp-mine" | test_cmp - left || return 1
+		done || return 1
+	done && rm "${ws:?}/.git/.tmp-mine"
+'
+
 test_expect_success 'P4: so does what was to replace a record of a session whose id another has by then' '
 	test_repo q && ws=$(git -C q ews start y) && echo more >"${ws:?}/more" && test_expect_code 137 killat -c "sessions/y/[.]tmp-cache" -o log 2 git -C q ews diff y >out 2>err && git -C q ews end y && git -C q ews start y &&
 	find "$HOME/.superqode" -path "*/y~*/.tmp-*" >left && test_line_count = 1 left && git -C q ews recover --all && find "$HOME/.superqode" -name ".tmp-*" >left && test_must_be_empty left && git -C q ews end y

@@ -29,6 +29,8 @@
 #include "work/retire.h"
 #include "work/round_record.h"
 #include "work/session_name.h"
+#include "work/session_open.h"
+#include "work/session_place.h"
 #include "work/stage.h"
 #include "work/trash.h"
 #include "work/whose.h"
@@ -235,7 +237,50 @@ static void sweep_beside(struct ews_repo *repo)
 	ews_error_clear();
 }
 
-/* The directory of a session, retired or not, and its worktree entry, when nobody is at work on it. */
+/* git's directory is not ours alone: what begins as our files do, and goes on otherwise, is somebody else's. */
+static bool is_beside(int fd, const char *name)
+{
+	struct stat st;
+
+	return ews_file_is_beside(name) && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+}
+
+static void sweep_git_dir(int fd)
+{
+	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
+	ssize_t n = ews_dir_names_read(&names, fd);
+
+	for (ssize_t i = 0; i < n; i++)
+		if (is_beside(fd, names.items[i].name))
+			sweep_one(fd, names.items[i].name);
+}
+
+/* What was to replace git's own files, as its index, or the patterns of a sparse checkout. */
+static void sweep_git_dirs(int git_fd)
+{
+	EWS_CLEANUP(fd) int info = ews_dir_open_beneath(git_fd, "info");
+
+	sweep_git_dir(git_fd);
+	if (info >= 0)
+		sweep_git_dir(info);
+	ews_error_clear();
+}
+
+/* A copy has a git directory of its own. */
+static void sweep_copy(struct ews_repo *repo, const char *id)
+{
+	EWS_CLEANUP(session) struct ews_session session = EWS_SESSION_INIT;
+	EWS_CLEANUP(fd) int fd = -1;
+
+	if (ews_session_open_id(&session, repo, id) == 0 && session.method->owns_objects &&
+	    session.state.state == EWS_STATE_ACTIVE)
+		fd = ews_session_open_admin(&session);
+	if (fd >= 0)
+		sweep_git_dirs(fd);
+	ews_error_clear();
+}
+
+/* The directory of a session, retired or not, its worktree entry or git directory, when nobody is at work on it. */
 static void sweep_session(struct ews_repo *repo, const char *name)
 {
 	EWS_CLEANUP(free) char *id = ews_retire_id(name);
@@ -248,8 +293,10 @@ static void sweep_session(struct ews_repo *repo, const char *name)
 	sweep_below(repo->dir_fd, own);
 	fd = ews_dir_open_beneath(repo->common_fd, entry);
 	if (fd >= 0)
-		sweep_dir(fd);
+		sweep_git_dirs(fd);
 	ews_error_clear();
+	if (!strcmp(id, name))
+		sweep_copy(repo, id);
 }
 
 static void sweep_sessions(struct ews_repo *repo)
@@ -280,39 +327,15 @@ static void sweep_kept(struct ews_repo *repo)
 		ews_error_clear();
 }
 
-/* git's directory is not ours alone: what begins as our files do, and goes on otherwise, is somebody else's. */
-static bool is_beside(int fd, const char *name)
-{
-	struct stat st;
-
-	return ews_file_is_beside(name) && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
-}
-
-static void sweep_git_dir(int fd)
-{
-	EWS_CLEANUP(dir_names) struct ews_dir_names names = EWS_DIR_NAMES_INIT;
-	ssize_t n = ews_dir_names_read(&names, fd);
-
-	for (ssize_t i = 0; i < n; i++)
-		if (is_beside(fd, names.items[i].name))
-			sweep_one(fd, names.items[i].name);
-}
-
-/* What was to replace git's own files, as its index, which sessions in place do in the project; unless somebody is at work. */
+/* Sessions in place do that in the project itself; unless somebody is at work. */
 static void sweep_git(const struct ews_repo *repo, const struct ews_strv *ids)
 {
-	EWS_CLEANUP(fd) int info = -1;
-
 	if (repo->git_fd < 0 || ews_repo_is_locked(repo, EWS_LOCK_PROJECT))
 		return;
 	for (size_t i = 0; i < ids->n; i++)
 		if (ews_repo_is_locked(repo, ids->items[i]))
 			return;
-	sweep_git_dir(repo->git_fd);
-	info = ews_dir_open_beneath(repo->git_fd, "info");
-	if (info >= 0)
-		sweep_git_dir(info);
-	ews_error_clear();
+	sweep_git_dirs(repo->git_fd);
 }
 
 /* Records of rounds that were to replace others. */
