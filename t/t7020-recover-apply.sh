@@ -196,4 +196,21 @@ test_expect_success 'what was interrupted in a work tree that is gone stays as f
 	killed_there && git -C q worktree remove --force ../q-lw && git -C q ews recover --all >out && test_grep "the interrupted restore in .*/q-lw. stays as far as it came" out && files_of q >got && test_cmp mine got && git -C q ews recover --all >out 2>err && test_grep "nothing is interrupted" err
 '
 
+# All of it came, which settles it; each undo takes one of the two back, and nothing is interrupted any more.
+decided() {
+	# shellcheck disable=SC2283 # it compares
+	test "$(cat d/result)" = kept && git -C d ews pending list >out && test_must_be_empty out && git -C d ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C d ews undo && git -C d ews pending list >out && test_line_count = 1 out && git -C d ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C d ews undo && test_path_is_missing d/result
+}
+
+test_expect_success 'P4: a pending result whose apply recover finishes is pending no more, also where the verb was killed just before it settled that' '
+	test_repo d && start_ws d pend && echo kept >"${ws:?}/result" && git -C d ews end --pending pend && for at in "/d/result$ 1" "openat.*locks/~project 2"; do
+		test_expect_code 137 killat -c "${at% *}" -o log "${at##* }" git-ews -C d pending apply pend >out 2>err && git -C d ews pending list >out && test_line_count = 1 out && git -C d ews recover --all >out && test_grep "^.pend. is pending no more$" out && decided || return 1
+	done
+'
+
+test_expect_success 'P4: but not one of which a part came, or that another result has the name of by then' '
+	test_expect_code 137 killat -c "/d/result$" -o log 1 git-ews -C d pending apply pend -- result >out 2>err && git -C d ews recover --all >out && test_grep ! "pending" out && git -C d ews pending list >out && test_line_count = 1 out && git -C d ews undo &&
+	test_expect_code 137 killat -c "/d/result$" -o log 1 git-ews -C d pending apply pend >out 2>err && git -C d update-ref refs/ews/pending/pend/result "$(git -C d rev-parse refs/ews/pending/pend/base)" && git -C d ews recover --all >out && test_grep ! "pending" out && git -C d show-ref -q refs/ews/pending/pend/result
+'
+
 test_done

@@ -172,7 +172,8 @@ static int choose(void *payload, struct ews_apply_source *out, struct ews_cmd_ct
 	*out = (struct ews_apply_source){ .kind = EWS_APPLY_RANGE,
 					  .name = chosen->pending->name,
 					  .from = chosen->pending->base.id,
-					  .to = chosen->pending->result.id };
+					  .to = chosen->pending->result.id,
+					  .pending = chosen->pending->name };
 	return 0;
 }
 

@@ -247,6 +247,7 @@ static const struct member {
 	{ "git_alone", TRUTH, offsetof(struct ews_step, is_git_alone), true, true },
 	{ "index", TRUTH, offsetof(struct ews_step, with_index), true, false },
 	{ "commit", TEXT, offsetof(struct ews_step, commit), true, false },
+	{ "settles", TEXT, offsetof(struct ews_step, settles), true, true },
 };
 
 #define MEMBERS_N (sizeof(members) / sizeof(*members))
@@ -259,7 +260,8 @@ static void add_member(cJSON *json, const struct member *member, const struct ew
 	switch (member->kind) {
 	case TEXT:
 		text = *(char *const *)at;
-		cJSON_AddStringToObject(json, member->key, text ? text : "");
+		if ((text && *text) || !member->is_rare)
+			cJSON_AddStringToObject(json, member->key, text ? text : "");
 		break;
 	case LIST:
 		if (((const struct ews_strv *)at)->n || !member->is_rare)

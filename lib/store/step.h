@@ -74,6 +74,7 @@ struct ews_step {
 	 * made yet; NULL or "" when none is wanted.
 	 */
 	char *commit;
+	char *settles; /* "<name> <snapshot>": the result that is pending under that name no more once this is done; NULL, "": none */
 	bool with_owners; /* owner and group are part of what it sets */
 	bool is_incomplete; /* not all could be written the last time: what it leads to, either way, stays what it was */
 	bool leaves_project; /* an end in place that reverted nothing, for it was told so */

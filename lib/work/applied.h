@@ -23,6 +23,7 @@ struct ews_apply_source {
 	const char *session; /* SESSION: an id or prefix; RANGE: whose "now" it is, or NULL for the project's */
 	const char *path; /* SESSION: this path alone and what it holds, relative to the workspace; NULL: all */
 	const char *from, *to; /* RANGE */
+	const char *pending; /* RANGE: the name of the pending result that it is, which is none once all of it was applied; NULL: of none */
 	const void *data; /* PATCH */
 	size_t len;
 };

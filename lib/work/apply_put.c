@@ -19,6 +19,18 @@
 #include "work/undo_words.h"
 #include "work/whose.h"
 
+/* What is pending no more once the step is done: all of it came, and as it says it. The caller frees it; NULL: nothing. */
+static char *find_settled(const struct ews_apply_plan *plan)
+{
+	const struct ews_apply_opts *opts = plan->opts;
+	const struct ews_apply_source *source = plan->works[0].source;
+
+	if (plan->n != 1 || !source->pending || opts->only || opts->specs || opts->prefix || opts->choose ||
+	    plan->out->merge.conflicts.n)
+		return NULL;
+	return ews_strfmt("%s %s", source->pending, source->to);
+}
+
 static int make_step(struct ews_step *step, struct ews_apply_plan *plan, const struct ews_snapshot *target)
 {
 	int rc = ews_step_init(step, plan->repo->dir_fd, "apply", NULL);
@@ -28,6 +40,7 @@ static int make_step(struct ews_step *step, struct ews_apply_plan *plan, const s
 	ews_whose_set(step, plan->repo);
 	free(step->after);
 	step->after = ews_strdup(target->id);
+	step->settles = find_settled(plan);
 	step->is_exact = true;
 	step->with_index = plan->opts->index || plan->opts->commit;
 	ews_step_set_paths(step, (const char *const *)plan->out->merge.touched.items);

@@ -304,6 +304,13 @@ bool ews_pending_is_step(const struct ews_step *step)
 	return false;
 }
 
+bool ews_pending_is_drop(const struct ews_step *step, const char *words)
+{
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_PENDING "%.*s/", (int)strcspn(words, " "), words);
+
+	return !strcmp(step->verb, "drop") && step->refs.n && ews_str_begins(step->refs.items[0], ref);
+}
+
 /* Does the session still bear its id that began with `base`? Another one's steps are none of its own. */
 static int is_last(struct ews_repo *repo, const struct ews_snapshot *base)
 {
@@ -429,18 +436,39 @@ static int drop_all(struct ews_strv *lost, struct ews_repo *repo, struct droppin
 	return rc < 0 ? rc : dropping->has_result;
 }
 
-int ews_pending_drop(struct ews_strv *lost, struct ews_repo *repo, const char *name)
+/* Under the project's lock. */
+static int drop_now(struct ews_strv *lost, struct ews_repo *repo, const char *name)
 {
 	EWS_CLEANUP(dropping) struct dropping dropping = { EWS_STEP_INIT, EWS_STRV_INIT, false };
+	int rc = plan_drop(&dropping, repo, name);
+
+	return rc < 0 ? rc : drop_all(lost, repo, &dropping);
+}
+
+int ews_pending_settle(struct ews_repo *repo, const char *name, const char *result)
+{
+	EWS_CLEANUP(snapshot) struct ews_snapshot now = EWS_SNAPSHOT_INIT;
+	EWS_CLEANUP(strv) struct ews_strv lost = EWS_STRV_INIT;
+	int rc = read_side(&now, repo, name, "result");
+
+	if (rc == EWS_ENOTFOUND) {
+		ews_error_clear();
+		return 0;
+	}
+	if (rc == 0)
+		rc = strcmp(now.id, result) ? 0 : drop_now(&lost, repo, name);
+	return rc;
+}
+
+int ews_pending_drop(struct ews_strv *lost, struct ews_repo *repo, const char *name)
+{
 	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
 	int rc = ews_repo_make_dir(repo);
 
 	if (rc == 0)
 		rc = ews_repo_lock(&lock, repo, EWS_LOCK_PROJECT, "pending", EWS_LOCK_PROJECT_WAIT_MS);
 	if (rc == 0)
-		rc = plan_drop(&dropping, repo, name);
-	if (rc == 0)
-		rc = drop_all(lost, repo, &dropping);
+		rc = drop_now(lost, repo, name);
 	return rc < 0 ? ews_error_wrap("cannot decide about session '%s'", name) : rc;
 }
 

@@ -67,6 +67,14 @@ bool ews_pending_is_step(const struct ews_step *step);
  * is added to `lost` as "<ref>\t<why>". Returns 1 when undo makes it pending again, 0 when its result is lost.
  */
 int ews_pending_drop(struct ews_strv *lost, struct ews_repo *repo, const char *name);
+/* Was it a drop of a result that was pending under the name at the beginning of `words`, up to a blank? */
+bool ews_pending_is_drop(const struct ews_step *step, const char *words);
+
+/*
+ * An apply of all of `result` that was killed has come to its end in recover, which holds the project's lock: the same, if `name` is that
+ * result still. Returns 1 when it was dropped, else 0.
+ */
+int ews_pending_settle(struct ews_repo *repo, const char *name, const char *result);
 /* Would it work, and what would be lost? Nothing is done. */
 int ews_pending_drop_check(struct ews_strv *lost, struct ews_repo *repo, const char *name);
 

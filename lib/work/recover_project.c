@@ -12,6 +12,7 @@
 #include "store/lock.h"
 #include "store/step.h"
 #include "work/archive_trash.h"
+#include "work/pending.h"
 #include "work/stage.h"
 #include "work/step_refs.h"
 #include "work/steps.h"
@@ -96,10 +97,25 @@ static void say_branch_left(struct ews_strv *done, const struct ews_step *step, 
 			      (int)strcspn(commit, " "), commit);
 }
 
+/* Nobody is to decide any more about what has come. That it can't be settled undoes none of that. */
+static void settle_pending(const struct ews_recovery *recovery, const struct ews_step *step)
+{
+	const char *settles = step->settles ? step->settles : "", *result = strchr(settles, ' ');
+	EWS_CLEANUP(free) char *name = result ? ews_strndup(settles, (size_t)(result - settles)) : NULL;
+	int rc = name ? ews_pending_settle(recovery->repo, name, result + 1) : 0;
+
+	if (rc > 0)
+		ews_strv_addf(recovery->done, "'%s' is pending no more", name);
+	else if (rc < 0)
+		ews_strv_addf(recovery->done, "'%s' is pending still: %s", name, ews_error_message());
+	ews_error_clear();
+}
+
 static int finish(const struct ews_recovery *recovery, struct ews_step *step)
 {
 	EWS_CLEANUP(transition_result) struct ews_transition_result result = EWS_TRANSITION_RESULT_INIT;
 	EWS_CLEANUP(free) char *commit = ews_strdup(step->commit ? step->commit : "");
+	const bool is_new = step->state == EWS_STEP_PLANNED;
 	int rc = 1;
 
 	if (step->with_index)
@@ -115,6 +131,8 @@ static int finish(const struct ews_recovery *recovery, struct ews_step *step)
 		      step->state == EWS_STEP_UNDONE ? "undo of the " : "", step->verb, result.kept_snapshot);
 	ews_recover_say_since(recovery, "", &result);
 	say_branch_left(recovery->done, step, commit);
+	if (is_new)
+		settle_pending(recovery, step);
 	return 0;
 }
 
@@ -150,6 +168,17 @@ static int settle(const struct ews_recovery *recovery, struct ews_step *step)
 	return 0;
 }
 
+/* Was it done, and the verb killed before it came to what that settles? One that has been undone since is its user's affair. */
+static bool is_unsettled(const struct ews_step *step, const struct ews_steps *steps)
+{
+	if (step->state != EWS_STEP_DONE || step->undo_sequence || !step->settles || !*step->settles)
+		return false;
+	for (size_t i = 0; i < steps->n; i++)
+		if (ews_pending_is_drop(&steps->items[i], step->settles) && ews_step_is_later(&steps->items[i], step))
+			return false;
+	return true;
+}
+
 int ews_recover_project(const struct ews_recovery *recovery)
 {
 	EWS_CLEANUP(steps) struct ews_steps steps = EWS_STEPS_INIT;
@@ -163,6 +192,8 @@ int ews_recover_project(const struct ews_recovery *recovery)
 			rc = ews_repo_refuse_anew(recovery->repo);
 			if (rc == 0)
 				rc = settle(recovery, &steps.items[i]);
+		} else if (is_unsettled(&steps.items[i], &steps)) {
+			settle_pending(recovery, &steps.items[i]);
 		}
 	return rc;
 }
