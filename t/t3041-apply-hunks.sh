@@ -124,6 +124,22 @@ test_expect_success 'P8: what --index and --commit staged, or the undo of them, 
 	PATH="$PWD/staging:$PATH" git-ews -C ours apply --index f && git -C ours ls-files f beside >out && test_line_count = 2 out && git -C ours ews end h 2>err && test_grep "^drift: index changed$" err
 '
 
+# drifts <session> [<branch>]: it ends, and names that as moved, and nothing else
+drifts() {
+	# shellcheck disable=SC2283 # it compares
+	git -C commits ews end "$1" 2>err && { grep "^drift:" err >out || :; } && if test $# = 2; then test_line_count = 1 out && test_grep "^drift: ref refs/heads/$2 moved" out; else test_must_be_empty out; fi
+}
+
+test_expect_success 'P8: what --commit committed, or the undo of it, is drift to no session; what somebody commits before or since is' '
+	test_repo commits && on=$(git -C commits symbolic-ref --short HEAD) && for id in a b c d e f g; do start_ws commits $id && echo $id >"${ws:?}/$id" || return 1; done && git -C commits ews apply --commit a && drifts a && start_ws commits late && git -C commits ews apply --commit b && git -C commits ews status --json c >json && test_json_count json ".sessions[0].drift" 0 && drifts b && git -C commits ews undo b && git -C commits ews undo a &&
+	git -C commits ews undo && drifts late && git -C commits ews undo && drifts c && git -C commits ews undo --redo && git -C commits ews undo --redo && drifts d &&
+	start_ws commits since && git -C commits commit -q --allow-empty -m mine && drifts e $on && drifts since $on && start_ws commits knows && git -C commits ews apply --commit f && drifts f $on && drifts knows && start_ws commits knows && git -C commits ews apply --commit g && git -C commits reset -q --soft HEAD~2 && drifts knows $on
+'
+
+test_expect_success !VALGRIND 'P8: so is one that was killed when it had committed, and that recover finishes' '
+	git -C commits reset -q --hard && start_ws commits killed && echo killed >"${ws:?}/killed" && test_expect_code 137 "$EWS_BUILD/t/killat" -c "told-moves$" 1 git-ews -C commits apply --commit killed && test "$(git -C commits log -1 --format=%s)" = "Apply killed" && git -C commits ews recover --all >out && test_grep "apply of the project was finished" out && drifts killed
+'
+
 test_expect_success 'P1: --index refuses what the index has otherwise, --commit what else is staged, both conflicts' '
 	test_expect_code 1 git -C p ews apply --commit s 2>err && test_grep "staged" err && git -C p reset -q --hard && echo b >>p/b/same && files_of p >before && refs >refs.before &&
 	test_expect_code 1 git -C p ews apply --index s 2>err && test_grep "b/same.*index" err && test_expect_code 1 git -C p ews apply --commit --3way s &&

@@ -15,6 +15,7 @@
 #include "base/path_line.h"
 #include "work/stage.h"
 #include "work/transition_commit.h"
+#include "work/tripwire_told.h"
 #include "work/undo.h"
 #include "work/undo_words.h"
 #include "work/whose.h"
@@ -225,6 +226,7 @@ static int commit(struct ews_apply_plan *plan, struct ews_step *step)
 		ews_transition_leave_branch(step);
 	} else {
 		ews_transition_set_commit(step, branch, &made.before, &made.after);
+		ews_tripwire_tell_move(plan->repo, branch, &made.before, &made.after);
 		plan->out->commit = ews_strdup(ews_oid_hex(hex, &made.after));
 	}
 	return ews_transition_close(plan->repo, step);

@@ -15,6 +15,7 @@
 #include "work/stage.h"
 #include "work/transition.h"
 #include "work/transition_work.h"
+#include "work/tripwire_told.h"
 
 /* Whoever was killed right after his commit could not write it down. Returns as ews_stage_find_commit(). */
 static int find_made(struct ews_branch_move *move, const struct ews_step *step, struct ews_repo *repo)
@@ -44,6 +45,13 @@ void ews_transition_leave_branch(struct ews_step *step)
 	step->commit = NULL;
 }
 
+/* Nobody has told of it either. */
+static void note_commit(struct ews_step *step, const struct ews_branch_move *move, struct ews_repo *repo)
+{
+	ews_transition_set_commit(step, move->branch, &move->from, &move->to);
+	ews_tripwire_tell_move(repo, move->branch, &move->from, &move->to);
+}
+
 int ews_transition_complete_commit(struct ews_repo *repo, struct ews_step *step)
 {
 	EWS_CLEANUP(branch_move) struct ews_branch_move move = EWS_BRANCH_MOVE_INIT;
@@ -62,7 +70,7 @@ int ews_transition_complete_commit(struct ews_repo *repo, struct ews_step *step)
 	if (ews_oid_equal(&move.now, &move.from))
 		return 0;
 	if (made == 1 && ews_oid_equal(&move.now, &move.to))
-		ews_transition_set_commit(step, move.branch, &move.from, &move.to);
+		note_commit(step, &move, repo);
 	else
 		ews_transition_leave_branch(step);
 	return 1;
@@ -122,7 +130,10 @@ int ews_transition_move_branch(const struct ews_transition_work *work)
 		return rc;
 	if (work->opts->is_retry)
 		ews_litter_sweep_ref(work->repo->odb, move.branch);
-	return ews_odb_ref_swap(work->repo->odb, move.branch, &move.from, &move.to);
+	rc = ews_odb_ref_swap(work->repo->odb, move.branch, &move.from, &move.to);
+	if (rc == 0)
+		ews_tripwire_tell_move(work->repo, move.branch, &move.from, &move.to);
+	return rc;
 }
 
 int ews_transition_refuse_moved_on(const struct ews_transition_work *work)

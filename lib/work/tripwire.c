@@ -237,8 +237,9 @@ static int take(const struct look *look, struct ews_repo *repo)
 		rc = add_shallow(look, repo);
 	if (rc < 0)
 		return ews_error_wrap("cannot look at the project's state");
-	/* Once the index was looked at: what is staged meanwhile is told after it was. */
+	/* Once refs and index were looked at: what is committed and staged meanwhile is told after it was. */
 	ews_tripwire_read_staged(&look->out->staged, repo);
+	ews_tripwire_read_moves(&look->out->moves, repo);
 	ews_tripwire_sort(&look->out->lines);
 	return 0;
 }
@@ -326,4 +327,5 @@ void ews_tripwire_release(struct ews_tripwire *tripwire)
 	ews_strv_release(&tripwire->lines);
 	ews_strv_release(&tripwire->told);
 	ews_strv_release(&tripwire->staged);
+	ews_strv_release(&tripwire->moves);
 }

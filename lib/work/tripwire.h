@@ -19,9 +19,10 @@ struct ews_tripwire {
 	struct ews_strv lines;
 	struct ews_strv told; /* lines that are no difference: we put these refs there, as we were asked to; not kept */
 	struct ews_strv staged; /* "<digest> <digest>": what we made of the first index, as we were asked to; not kept */
+	struct ews_strv moves; /* "<ref> <id> <id>": likewise, how we moved branches */
 };
 
-#define EWS_TRIPWIRE_INIT { EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT }
+#define EWS_TRIPWIRE_INIT { EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT, EWS_STRV_INIT }
 
 int ews_tripwire_take(struct ews_tripwire *out, struct ews_repo *repo);
 /* The same, and a copy of each file in the empty directory `keep_fd`, with its mode and time, to be taken back from. */

@@ -98,7 +98,7 @@ static bool knows_index(const struct ews_tripwire *tripwire)
 struct known {
 	bool all_stashes;
 	bool index;
-	const struct ews_strv *staged; /* by us */
+	const struct ews_strv *staged, *moves; /* by us */
 };
 
 /* The digest that a line of the index ends in. */
@@ -107,20 +107,34 @@ static const char *index_of(const char *line)
 	return line ? line + strlen(EWS_TRIPWIRE_INDEX) + 1 : EWS_TRIPWIRE_NO_INDEX;
 }
 
-/* Did we make the second of these indexes of the first, by way of others maybe? */
-static bool is_of_ours(const struct ews_strv *staged, const char *from, const char *to)
+/* Did we make the second of these indexes, or places of a ref, of the first, by way of others maybe? */
+static bool is_of_ours(const struct ews_strv *made_of, const char *from, const char *to)
 {
 	EWS_CLEANUP(strv) struct ews_strv ours = EWS_STRV_INIT;
 
 	ews_strv_add(&ours, from);
 	for (size_t i = 0; i < ours.n && !ews_strv_has(&ours, to); i++)
-		for (size_t k = 0; k < staged->n; k++) {
-			const char *made = ews_str_after(staged->items[k], ours.items[i]);
+		for (size_t k = 0; k < made_of->n; k++) {
+			const char *made = ews_str_after(made_of->items[k], ours.items[i]);
 
 			if (made && *made == ' ' && !ews_strv_has(&ours, made + 1))
 				ews_strv_add(&ours, made + 1);
 		}
 	return ews_strv_has(&ours, to);
+}
+
+/* Was it we who moved the ref of these lines? What somebody else did before, or since, no move of ours leads to. */
+static bool is_moved_by_us(const struct ews_strv *moves, const char *before, const char *after)
+{
+	EWS_CLEANUP(strv) struct ews_strv ours = EWS_STRV_INIT;
+	const char *line = before ? before : after, *name = ews_str_after(line, "ref ");
+	size_t len = ews_tripwire_name_len(line) + 1;
+
+	for (size_t i = 0; name && i < moves->n; i++)
+		if (!strncmp(moves->items[i], name, len - strlen("ref ")))
+			ews_strv_add(&ours, moves->items[i] + len - strlen("ref "));
+	return ours.n && is_of_ours(&ours, before ? before + len : EWS_TRIPWIRE_NO_REF,
+				    after ? after + len : EWS_TRIPWIRE_NO_REF);
 }
 
 /* Is it told otherwise, or not to be told? */
@@ -131,6 +145,7 @@ static bool is_passed_over(const char *before, const char *after, const struct k
 	return ews_tripwire_is_stash(line) ||
 	       (known->all_stashes && ews_str_begins(line, "ref " EWS_TRIPWIRE_STASH_REF " ")) ||
 	       (!before && ews_str_begins(line, EWS_TRIPWIRE_SHALLOW " ")) ||
+	       is_moved_by_us(known->moves, before, after) ||
 	       (ews_str_begins(line, EWS_TRIPWIRE_INDEX " ") &&
 		((before && after && !known->index) || is_of_ours(known->staged, index_of(before), index_of(after))));
 }
@@ -140,7 +155,7 @@ void ews_tripwire_each_difference(const struct ews_tripwire *before, const struc
 {
 	bool knew_stashes = knows_stashes(before);
 	const struct known known = { knew_stashes && knows_stashes(after),
-				     knows_index(before) && knows_index(after), &after->staged };
+				     knows_index(before) && knows_index(after), &after->staged, &after->moves };
 	size_t i = 0, k = 0;
 
 	while (i < before->lines.n || k < after->lines.n) {

@@ -17,6 +17,7 @@
 #define EWS_TRIPWIRE_SHALLOW "shallow"
 #define EWS_TRIPWIRE_INDEX "index"
 #define EWS_TRIPWIRE_NO_INDEX "none:0" /* in place of the digest */
+#define EWS_TRIPWIRE_NO_REF "0" /* in place of the id */
 #define EWS_TRIPWIRE_SYMBOLIC "ref:" /* before the name that a symbolic ref stands for */
 
 /* The length of the part of a line before its last blank: what it is about. */

@@ -14,12 +14,14 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "store/lock.h"
+#include "work/branch_move.h"
 #include "work/tripwire_line.h"
 
 #define TOLD_FILE "told-refs" /* "ref <name> <id>" a line, of all sessions */
 #define TOLD_INDEX_FILE \
 	"told-index" /* "<git directory, escaped> <digest> <digest>" a line, likewise; the latest come last */
-#define TOLD_INDEX_MAX 200 /* of them */
+#define TOLD_MOVES_FILE "told-moves" /* "<ref> <id> <id>" a line, likewise */
+#define TOLD_MAX 200 /* lines of either of these */
 #define TOLD_LOCK "~told-refs" /* no session's id */
 #define LOCK_WAIT_MS 10000
 
@@ -49,6 +51,12 @@ void ews_tripwire_read_staged(struct ews_strv *out, const struct ews_repo *repo)
 	for (size_t i = 0; i < lines.n; i++)
 		if (ews_str_begins(lines.items[i], prefix))
 			ews_strv_add(out, lines.items[i] + strlen(prefix));
+}
+
+void ews_tripwire_read_moves(struct ews_strv *out, const struct ews_repo *repo)
+{
+	if (repo->dir_fd >= 0 && ews_tripwire_read_lines(out, repo->dir_fd, TOLD_MOVES_FILE) < 0)
+		ews_error_clear();
 }
 
 /*
@@ -123,30 +131,45 @@ bool ews_tripwire_has_moved_ref(const struct ews_repo *repo, const char *name, c
 	return ews_strv_has(&lines, line);
 }
 
-static void tell_index(struct ews_repo *repo, const char *before, const char *after)
+/* Let `line` be the last one. */
+static void add_last(struct ews_repo *repo, const char *file, const char *line)
 {
 	EWS_CLEANUP(strv) struct ews_strv lines = EWS_STRV_INIT;
 	EWS_CLEANUP(strv) struct ews_strv kept = EWS_STRV_INIT;
-	EWS_CLEANUP(free) char *prefix = told_index_prefix(repo);
-	EWS_CLEANUP(free) char *line = ews_strfmt("%s%s %s", prefix, before, after);
-	int rc = ews_tripwire_read_lines(&lines, repo->dir_fd, TOLD_INDEX_FILE);
+	int rc = ews_tripwire_read_lines(&lines, repo->dir_fd, file);
 
 	if (rc < 0 && ews_error_if_passing(rc) < 0)
 		return; /* as with refs */
-	for (size_t i = lines.n >= TOLD_INDEX_MAX ? lines.n - TOLD_INDEX_MAX + 1 : 0; i < lines.n; i++)
+	for (size_t i = lines.n >= TOLD_MAX ? lines.n - TOLD_MAX + 1 : 0; i < lines.n; i++)
 		if (strcmp(lines.items[i], line) != 0)
 			ews_strv_add(&kept, lines.items[i]);
 	ews_strv_add(&kept, line);
-	(void)ews_tripwire_write_lines(repo->dir_fd, TOLD_INDEX_FILE, &kept);
+	(void)ews_tripwire_write_lines(repo->dir_fd, file, &kept);
+}
+
+static void tell_last(struct ews_repo *repo, const char *file, const char *line)
+{
+	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+
+	if (ews_repo_lock(&lock, repo, TOLD_LOCK, "tell", LOCK_WAIT_MS) == 0)
+		add_last(repo, file, line);
+	ews_error_clear();
+}
+
+void ews_tripwire_tell_move(struct ews_repo *repo, const char *name, const struct ews_oid *from,
+			    const struct ews_oid *to)
+{
+	EWS_CLEANUP(free) char *line = ews_branch_move_format(name, from, to);
+
+	tell_last(repo, TOLD_MOVES_FILE, line);
 }
 
 void ews_tripwire_tell_index(struct ews_repo *repo, const char *before, const char *after)
 {
-	EWS_CLEANUP(lock) struct ews_lock lock = EWS_LOCK_INIT;
+	const char *was = before ? before : EWS_TRIPWIRE_NO_INDEX, *is = after ? after : EWS_TRIPWIRE_NO_INDEX;
+	EWS_CLEANUP(free) char *prefix = told_index_prefix(repo);
+	EWS_CLEANUP(free) char *line = ews_strfmt("%s%s %s", prefix, was, is);
 
-	before = before ? before : EWS_TRIPWIRE_NO_INDEX;
-	after = after ? after : EWS_TRIPWIRE_NO_INDEX;
-	if (strcmp(before, after) != 0 && ews_repo_lock(&lock, repo, TOLD_LOCK, "tell", LOCK_WAIT_MS) == 0)
-		tell_index(repo, before, after);
-	ews_error_clear();
+	if (strcmp(was, is) != 0)
+		tell_last(repo, TOLD_INDEX_FILE, line);
 }
