@@ -138,4 +138,25 @@ test_expect_success 'P4: killed anywhere, an end leaves the session whole or the
 	rm -rf p && test_repo p && work h && save work && ews end --split h >out && artifacts_of h >want && test_line_count = 6 want && sweep work after_end end --split h
 '
 
+# cut <regexp> [<option of killat>...]: the end of session h, with a branch, is cut short there
+cut() {
+	restore work && at=$1 && shift && killat -c "$at" "$@" 1 git-ews -C p end --branch res h >cut.out 2>cut.err
+}
+
+test_expect_success 'P3: what an end left that was killed before it began is named once by recover, as text and as JSON, and is what it should be after the next' '
+	test_expect_code 137 cut "sessions/h/journal" && ews path h >out && git -C p show-ref -q --verify refs/heads/res && ews status >out && test_grep "left: by an end that did not come about; git ews recover names it" out && ews status -v >out && test_grep "Left: *an end that did not come about" out && ews status --json >json && test_json json ".sessions[0].left_by_end" true && test_json json ".sessions[0].state" active &&
+	ews recover --all >out && test_line_count = 2 out && test_grep "^session .h.: an end that did not come about left artifacts: .*patches/h.patch.*git ews artifact list --session h. shows them$" out && test_grep "^session .h.: an end that did not come about left the branch .res.; .*git branch -D res. deletes it$" out &&
+	ews recover --all >out 2>err && test_grep "nothing is interrupted" err && ews status --json >json && test_grep ! left_by_end json && ews end --branch res h >out && test_path_is_missing "$HOME/.superqode/working/p/sessions/h/leaving" && ews undo h >out && ews recover --all >out 2>err && test_grep "nothing is interrupted" err && test_must_be_empty out &&
+	test_expect_code 137 cut "sessions/h/journal" && ews recover --all --json >json && test_json_count json ".recovered[0].done" 2 && test_json json ".recovered[0].session_id" null && test_json_count json .not_recovered 0 &&
+	test_expect_code 137 cut "sessions/h/journal" && git -C p branch -f res HEAD && git -C p commit -q --allow-empty -m mine && git -C p branch -f res HEAD && ews recover h --json >json && test_json json ".recovered[0].session_id" h && test_json_count json ".recovered[0].done" 1 && git -C p show-ref -q --verify refs/heads/res
+'
+
+test_expect_success 'P3: so it is by one that a signal ends, and of one that had stored nothing there is nothing to name' '
+	test_expect_code 143 cut "sessions/h/journal" -s TERM && test_grep "^note: session .h.: an end that did not come about left artifacts: .*patches/h.patch.*; session .h.: .* left the branch .res." cut.err && ews recover --all >out 2>err && test_grep "nothing is interrupted" err && ews path h >out &&
+	test_expect_code 143 cut "refs/heads/res" -s TERM && test_grep "left artifacts" cut.err && test_grep ! "branch" cut.err && git -C p branch res && echo yet >>"${ws:?}/run.sh" &&
+	test_expect_code 128 git -C p ews end --branch res h && ews status --json >json && test_json json ".sessions[0].left_by_end" true && ews recover --all >out && test_line_count = 1 out && test_grep "left artifacts" out &&
+	test_expect_code 128 git -C p ews end --no-artifacts --branch res h && ews status --json >json && test_grep ! left_by_end json &&
+	test_expect_code 137 cut "sessions/h/leaving" && ews recover --all >out 2>err && test_grep "nothing is interrupted" err && ews end h >out
+'
+
 test_done

@@ -19,6 +19,7 @@
 #include "cmd/render_recover.h"
 #include "store/config_user.h"
 #include "work/diff.h"
+#include "work/leaving.h"
 #include "work/recover.h"
 #include "work/registration.h"
 #include "work/relink.h"
@@ -191,7 +192,7 @@ static bool name_closed(cJSON *object, struct ews_cmd_ctx *ctx, const struct ews
 	return is_any;
 }
 
-/* Whether it is interrupted is to be asked where it works. 1: it is not, but git's link or entry is not as it was made. */
+/* Whether it is interrupted is to be asked where it works. 1: it is not, but git's link or entry is not as it was made, or an end left something. */
 static int choose_named(struct ews_strv *out, const struct ews_strv *interrupted, struct ews_repo *repo,
 			const char *id)
 {
@@ -204,6 +205,8 @@ static int choose_named(struct ews_strv *out, const struct ews_strv *interrupted
 	rc = ews_relink_is_due(repo, id);
 	if (rc == 0)
 		rc = ews_registration_is_due(repo, id);
+	if (rc == 0)
+		rc = ews_leaving_is_due(repo, id);
 	if (rc > 0)
 		ews_strv_add(out, id);
 	if (rc >= 0 || rc == EWS_ENOTFOUND)

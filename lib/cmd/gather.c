@@ -23,6 +23,7 @@
 #include "store/journal.h"
 #include "store/step.h"
 #include "work/epoch.h"
+#include "work/leaving.h"
 #include "work/orphan.h"
 #include "work/pending.h"
 #include "work/session_lock.h"
@@ -269,7 +270,11 @@ static int gather_one(struct ews_session_view *view, struct ews_repo *repo, stru
 			rc = note_problem(view);
 		return rc;
 	}
-	if (!presents || view->session.state.state != EWS_STATE_ACTIVE)
+	if (view->session.state.state != EWS_STATE_ACTIVE)
+		return 0;
+	/* While it ends they are on their way. */
+	view->has_leavings = ews_leaving_is_due(repo, view->id) && !ews_repo_is_locked(repo, view->id);
+	if (!presents)
 		return 0;
 	if (ews_session_project(&project, &view->session) < 0)
 		rc = note_problem(view);

@@ -134,6 +134,8 @@ cJSON *ews_render_session_json(const struct ews_session_view *view)
 		add_open(object, view);
 	if (view->is_interrupted)
 		ews_render_string(object, "interrupted_verb", view->unfinished);
+	if (view->has_leavings)
+		(void)cJSON_AddBoolToObject(object, "left_by_end", true);
 	if (view->has_diff) {
 		ews_json_add_int(object, "size_bytes", (int64_t)view->diff.to.content.scan.size_bytes);
 		ews_render_totals(cJSON_AddObjectToObject(object, "changes"), &view->diff);
@@ -260,6 +262,8 @@ void ews_render_session_text(struct ews_buf *out, const struct ews_session_view 
 
 		add_line(out, "Tampered:", text);
 	}
+	if (view->has_leavings)
+		add_line(out, "Left:", "an end that did not come about left something; 'git ews recover' names it");
 	add_line(out, "Problem:", view->problem);
 	add_line(out, "Hint:", view->advice);
 	if (!view->is_open)

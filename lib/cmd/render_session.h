@@ -20,6 +20,7 @@ struct ews_session_view {
 	struct ews_session session; /* when `is_open` */
 	bool is_open; /* its state can be read */
 	bool is_interrupted;
+	bool has_leavings; /* outside of it, of an end that did not come about */
 	bool is_orphaned; /* its project is gone */
 	bool is_pending; /* it has ended, and what it came to waits for a decision */
 	bool is_unread; /* it has ended, and whether something waits can't be read */

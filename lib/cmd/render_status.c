@@ -310,6 +310,8 @@ static void add_troubles(struct ews_buf *out, const struct ews_session_view *vie
 		add_interrupted(out, view, opts);
 	for (size_t i = 0; i < view->tampered.n; i++)
 		add_tampered(out, view, view->tampered.items[i], opts);
+	if (view->has_leavings)
+		add_detail(out, "left", "by an end that did not come about; git ews recover names it", YELLOW, opts);
 	if (view->problem)
 		add_detail(out, "problem", view->problem, RED, opts);
 	if (view->advice)

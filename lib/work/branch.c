@@ -204,6 +204,16 @@ static bool may_be_ours(const struct ews_session *session, const char *ref, cons
 	       (commit.n_parents ? ews_oid_equal(&commit.parents[0], &base) : ews_oid_is_none(&base));
 }
 
+bool ews_branch_is_left(const struct ews_session *session, const char *name)
+{
+	EWS_CLEANUP(free) char *ref = ews_strfmt(EWS_REF_BRANCHES "%s", name);
+	struct ews_oid there;
+	bool is = ews_odb_ref_read(&there, session->repo->odb, ref) == 0 && may_be_ours(session, ref, &there);
+
+	ews_error_clear();
+	return is;
+}
+
 /* No word of how to delete it: what is there may be another session's result, that nothing else has. */
 static int refuse_taken(const char *name)
 {

@@ -28,6 +28,9 @@ struct ews_branch_notes {
  */
 int ews_branch_check(struct ews_session *session, const char *name);
 
+/* Is the branch `name` there, where we put it for an end of this session, as far as can be told? */
+bool ews_branch_is_left(const struct ews_session *session, const char *name);
+
 /*
  * Is the ref the branch of a work tree, even of one where nothing is committed yet? To move it would change what is there. With
  * `or_below` also one that has it for its directory. 1 or 0; fails where a HEAD can't be read just now (EWS_EIO).

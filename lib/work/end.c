@@ -30,6 +30,7 @@
 #include "work/history.h"
 #include "work/ignored.h"
 #include "work/inuse.h"
+#include "work/leaving.h"
 #include "work/look.h"
 #include "work/pending.h"
 #include "work/remains.h"
@@ -274,7 +275,11 @@ static int begin(struct ews_step *step, struct ews_session *session, const struc
 							   : "nothing differed");
 	if (rc == 0)
 		rc = ews_end_prepare(session, step);
-	return rc < 0 ? rc : ews_sync_finish(&group);
+	if (rc == 0)
+		rc = ews_sync_finish(&group);
+	if (rc == 0)
+		ews_leaving_forget(session);
+	return rc;
 }
 
 /* Does a command run in it, of somebody else? */
@@ -586,10 +591,14 @@ int ews_end(struct ews_end_result *out, struct ews_session *session, const struc
 		will_revert = false;
 		rc = 0;
 	}
+	if (rc == 0 && !opts->dry_run && (opts->artifacts || opts->branch))
+		ews_leaving_note(session, opts->branch);
 	if (rc == 0)
 		rc = store_artifacts(&result, session, will_revert, opts);
 	if (rc == 0)
 		rc = leave_branch(&result, session, opts);
+	if (rc < 0 && !result.stored.n && !result.branch_commit)
+		ews_leaving_forget(session);
 	if (rc == 0 && will_revert)
 		rc = revert_first(&result, session, opts);
 	if (rc < 0)

@@ -22,6 +22,7 @@
 #include "work/end.h"
 #include "work/end_step.h"
 #include "work/holding.h"
+#include "work/leaving.h"
 #include "work/recover_owner.h"
 #include "work/recover_project.h"
 #include "work/recover_sweep.h"
@@ -475,6 +476,8 @@ static int recover_session(const struct ews_recovery *recovery, const char *id, 
 		rc = drop_unbegun(&session);
 	if (rc == 0)
 		rc = settle_ending(done, &session);
+	if (rc == 0)
+		ews_leaving_tell(done, &session);
 	if (rc == 0 && session.state.state != EWS_STATE_ENDED)
 		rc = ews_recover_owner(recovery, &session);
 	if (rc == 0)
@@ -503,6 +506,8 @@ static int try_recover(struct ews_strv *done, struct ews_repo *repo, const char 
 		rc = ews_registration_mend(done, repo);
 	if (rc == 0 && !*id)
 		rc = ews_rounds_mend(done, repo);
+	if (rc == 0 && !*id)
+		rc = ews_leaving_tell_all(done, repo);
 	return rc < 0 ? rc : ews_recover_sweep(repo);
 }
 
