@@ -184,6 +184,19 @@ test_expect_success '--changes' '
 	run_in p --changes=diff -- "$@" && test_grep "^rename to ran.sh$" err && run_in p --changes=none -- "$@" && test_grep ! "^Changes" err
 '
 
+# git_diffs <n> <patch>: a command of the session g that changes nothing has that patch, and git is asked so often what differs
+git_diffs() {
+	test_strace trace -e trace=execve "$EWS_BIN/git-ews" -C unmoved run --json g -- true >json 2>err && test_json json .patch "$PWD/unmoved/${patches:?}/$2" && grep "execve.*\"diff\"" trace >diffs
+	test_line_count = "$1" diffs
+}
+
+test_expect_success STRACE 'where nothing changed since the last command the patch is not made again: it is there as it was stored, or made anew' '
+	test_repo unmoved && start_ws unmoved g && echo 1 >"${ws:?}/new" && git -C unmoved ews run g -- true 2>err && cp unmoved/${patches:?}/g.patch first && git_diffs 0 g.patch && test_cmp first unmoved/${patches:?}/g.patch &&
+	git -C unmoved ews run g -- sh -c "echo 2 >new" 2>err && test_grep "^+2\$" unmoved/${patches:?}/g.patch && git_diffs 0 g.patch && rm unmoved/${patches:?}/g.patch && git_diffs 0 g.patch && test_grep "^+2\$" unmoved/${patches:?}/g.patch &&
+	id=$(git -C unmoved ews artifact list --session g --type patch | sed "s/ .*//") && git -C unmoved ews artifact remove "${id:?}" && git_diffs 1 g-2.patch && test_grep "^+2\$" unmoved/${patches:?}/g-2.patch && git_diffs 0 g-2.patch &&
+	echo of a person >>unmoved/${patches:?}/g-2.patch && git_diffs 1 g-3.patch && test_grep "of a person" unmoved/${patches:?}/g-2.patch && test_grep ! "of a person" unmoved/${patches:?}/g-3.patch
+'
+
 test_expect_success 'where the patch has no place the session stays, and what helps is said' '
 	test_repo closed && echo file >closed/.superqode && test_expect_code 125 run_in closed --new=one -- sh -c "echo b >b" && test_grep "^error: cannot store the patch: " err && test_grep "^hint: qe.artifacts.location .*--no-artifacts" err &&
 	git -C closed ews path one && git -C closed -c ews.artifacts.location="$PWD/arts" ews end one && test_path_is_file arts/patches/one.patch

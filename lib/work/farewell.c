@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "work/harvest.h"
 #include "work/output_log.h"
+#include "work/patch_kept.h"
 
 #define EVENTS_FILE "log" /* in the session's directory */
 
@@ -58,13 +59,19 @@ int ews_farewell_patch(struct ews_artifact *out, char **path, const struct ews_d
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
 	EWS_CLEANUP(free) char *name = ews_strfmt("%s.patch", session->state.id);
 	struct ews_artifact_new what;
-	int rc = ews_diff_collect(&text, diff, session->repo, NULL, NULL);
+	int rc;
 
+	if (ews_patch_kept_find(out, path, diff, session))
+		return 0;
+	rc = ews_diff_collect(&text, diff, session->repo, NULL, NULL);
 	if (rc < 0 || !text.len)
 		return rc;
 	what = whole_patch(session, name, &text);
 	rc = ews_artifact_add(out, path, NULL, session->repo, &what);
-	return rc < 0 ? ews_error_wrap("cannot store the patch") : 0;
+	if (rc < 0)
+		return ews_error_wrap("cannot store the patch");
+	ews_patch_kept_note(session, diff, out);
+	return 0;
 }
 
 /* What is being stored, in a registry that is opened for all of it: to read it takes as long as there are artifacts. */
