@@ -21,8 +21,6 @@
 #include "work/snapshot.h"
 #include "work/step_refs.h"
 
-#define NAMES_MAX 100000
-
 int ews_artifact_settle(struct ews_repo *repo, bool is_hasty)
 {
 	EWS_CLEANUP(artifact_registry) struct ews_artifact_registry registry = EWS_ARTIFACT_REGISTRY_INIT;
@@ -149,7 +147,7 @@ int ews_artifact_export(char **name, int dir_fd, struct ews_repo *repo, const st
 {
 	const mode_t mode = artifact->is_executable ? 0777 : 0666;
 
-	for (unsigned nth = 1; nth < NAMES_MAX; nth++) {
+	for (unsigned nth = 1; nth < EWS_ARTIFACT_NAMES_MAX; nth++) {
 		EWS_CLEANUP(free) char *tried = ews_artifact_name_nth(ews_artifact_name(artifact), nth);
 		EWS_CLEANUP(fd)
 		int fd = openat(dir_fd, tried, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);

@@ -20,7 +20,6 @@
 #include "work/artifact_copy.h"
 #include "work/artifact_registry.h"
 
-#define NAMES_MAX 100000
 #define TOGETHER_MAX 64 /* each has a file and a ref open meanwhile */
 
 /* One that is being kept. */
@@ -90,7 +89,7 @@ static int choose_path(struct ews_artifact *artifact, struct ews_artifact **old,
 {
 	const bool update = what->update && what->name;
 
-	for (; *nth < NAMES_MAX; ++*nth) {
+	for (; *nth < EWS_ARTIFACT_NAMES_MAX; ++*nth) {
 		EWS_CLEANUP(free) char *tried = ews_artifact_name_nth(name, *nth);
 		EWS_CLEANUP(free) char *path = ews_path_join(ews_artifact_type_dir(artifact->type), tried);
 		struct ews_artifact *there = ews_artifacts_find_path(&registry->list, path);
@@ -222,6 +221,21 @@ static int choose(struct keeping *one, struct ews_artifact_registry *registry)
 	return 0;
 }
 
+/* Returns 1 when there are any to be kept. */
+static int choose_all(struct keeping *list, size_t n, struct ews_artifact_registry *registry)
+{
+	bool are_left = false;
+
+	for (size_t i = 0; i < n; i++) {
+		int rc = list[i].is_kept ? 0 : choose(&list[i], registry);
+
+		if (rc < 0)
+			return rc;
+		are_left = are_left || !list[i].is_kept;
+	}
+	return are_left;
+}
+
 /* No ref is left that leads to what is gone; those beside it are kept. */
 static int confirm(struct keeping *list, size_t n, struct ews_repo *repo)
 {
@@ -268,13 +282,12 @@ static int publish(struct keeping *list, size_t n, struct ews_artifact_registry 
 	return rc < 0 ? rc : confirm(list, n, registry->repo);
 }
 
-/* Give their files their names; `*n_left` is how many found that somebody has just made something there. */
-static int place(size_t *n_left, struct keeping *list, size_t n, struct ews_artifact_registry *registry)
+/* Give their files their names. Where somebody has just made something, that one is still to be kept, under another. */
+static int place(struct keeping *list, size_t n, struct ews_artifact_registry *registry)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
 	int rc = 0;
 
-	*n_left = 0;
 	ews_sync_begin(&group);
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		struct keeping *one = &list[i];
@@ -286,7 +299,6 @@ static int place(size_t *n_left, struct keeping *list, size_t n, struct ews_arti
 			ews_error_clear();
 			rc = 0;
 			one->nth++;
-			++*n_left;
 		} else if (rc == 0) {
 			one->is_kept = true;
 			one->artifact.file = EWS_ARTIFACT_PRESENT;
@@ -299,7 +311,6 @@ static int place(size_t *n_left, struct keeping *list, size_t n, struct ews_arti
 static int keep(struct keeping *list, size_t n, struct ews_artifact_registry *registry)
 {
 	EWS_CLEANUP(batch) struct ews_batch *batch = ews_batch_new(registry->repo->odb);
-	size_t n_left = n;
 	int rc = 0;
 
 	for (size_t i = 0; i < n && rc == 0; i++) {
@@ -307,14 +318,14 @@ static int keep(struct keeping *list, size_t n, struct ews_artifact_registry *re
 		if (rc < 0 && list[i].what->original)
 			return ews_error_wrap("'%s'", list[i].what->original);
 	}
-	while (rc == 0 && n_left) {
-		for (size_t i = 0; i < n && rc == 0; i++)
-			if (!list[i].is_kept)
-				rc = choose(&list[i], registry);
+	if (rc == 0)
+		rc = choose_all(list, n, registry);
+	while (rc > 0) {
+		rc = publish(list, n, registry, batch);
 		if (rc == 0)
-			rc = publish(list, n, registry, batch);
+			rc = place(list, n, registry);
 		if (rc == 0)
-			rc = place(&n_left, list, n, registry);
+			rc = choose_all(list, n, registry);
 	}
 	return rc;
 }

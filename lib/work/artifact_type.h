@@ -52,6 +52,7 @@ char *ews_artifact_name_safe(const char *wanted);
 bool ews_artifact_name_is_safe(const char *name);
 /* The `nth` name to try for `name`: itself, "a-2.patch", "a-3.patch". The caller frees it. */
 char *ews_artifact_name_nth(const char *name, unsigned nth);
+#define EWS_ARTIFACT_NAMES_MAX 100000 /* so many are tried before that is given up */
 /* Has `path` the directory of `type` and a safe name? */
 bool ews_artifact_path_is_safe(const char *path, enum ews_artifact_type type);
 

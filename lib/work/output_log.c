@@ -19,7 +19,6 @@
 #include "base/path.h"
 #include "work/artifact_place.h"
 
-#define NAMES_MAX 100000
 #define LAST_LINE "\n[git ews: the log ends here, at 64 MiB; the command went on]\n"
 
 /* The caller frees it. */
@@ -36,7 +35,7 @@ int ews_output_log_open(struct ews_output_log *out, struct ews_repo *repo, const
 
 	if (rc < 0)
 		return rc;
-	for (unsigned n = 2; n < NAMES_MAX; n++) {
+	for (unsigned n = 2; n < EWS_ARTIFACT_NAMES_MAX; n++) {
 		out->fd = openat(out->dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 		if (out->fd >= 0 || errno != EEXIST)
 			break;
@@ -102,7 +101,7 @@ int ews_output_log_list(struct ews_strv *out, struct ews_repo *repo, const char 
 		ews_error_clear();
 		return 0;
 	}
-	for (unsigned n = 1; fd >= 0 && n < NAMES_MAX; n++) {
+	for (unsigned n = 1; fd >= 0 && n < EWS_ARTIFACT_NAMES_MAX; n++) {
 		EWS_CLEANUP(free) char *name = name_nth(session_id, n);
 
 		if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
