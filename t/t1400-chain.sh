@@ -155,6 +155,13 @@ test_expect_success 'P9: no hook of a repository is believed' '
 	git -C h config --unset ews.hook.start && git -C h config --unset ews.hook.complete && printf "[ews \"hook\"]\n\tstart = exit 5\n" >>home/.gitconfig && test_expect_code 128 git -C h ews start 2>err && test_grep "status 5" err && git config --global --unset ews.hook.start && git -C h ews config list >out && test_grep "ews.hook.complete" out
 '
 
+test_expect_success 'P2: where the project has no commit, HEAD is where it was at the first start after a revert of what was begun from a session, or a snapshot' '
+	git init -q none && echo one >none/one && start_ws none first && first=$(git -C "$ws" rev-parse HEAD) && (cd "$ws" && echo two >two && git add two && git commit -q -m two) && git -C none ews snapshot create first >snap && for from in first "$(cat snap)"; do
+		start_ws none --from "$from" more && git -C "$ws" show HEAD:two && test "$(git -C "$ws" rev-parse HEAD~)" = "$first" && git -C none ews revert more >out && test_grep "Status: Verified" out && test "$(git -C "$ws" rev-parse HEAD)" = "$first" &&
+		git -C "$ws" status --porcelain >out && echo "?? one" | test_cmp - out && git -C none ews undo more && git -C "$ws" show HEAD:two && git -C none ews end more || return 1
+	done && (cd "$(git -C none ews path first)" && git checkout -q --orphan empty) && start_ws none --from first more 2>err && test_grep "stands at no commit: here it stands where that began" err && test "$(git -C "$ws" rev-parse HEAD)" = "$first"
+'
+
 test_expect_success 'P8: where a session can not be opened just now, what is begun from it, or from its snapshot, has no other beginning' '
 	test_repo sought && start_ws sought sess && echo one >>"${ws:?}/run.sh" && git -C sought ews snapshot create sess >snap && git -C sought tag se && for from in se "$(cat snap)"; do look=0 && while test_more_looks; do
 		test_look EIO "/sessions(/sess(/state.json)?)?$" -C sought start --from "$from" u >out 2>err && if test $code = 0 || test $code = 199; then git -C sought ews diff --shortstat u >out && test_grep "1 insertion" out && git -C sought ews end u --no-artifacts; else test_grep ! "is a commit" err; fi || return 1

@@ -71,8 +71,8 @@ static int settle_git(struct ews_twin *twin, struct ews_chain *chain, struct ews
 	if (!ews_oid_is_none(&chain->head)) {
 		twin->head = chain->head;
 		twin->is_unborn = false;
-	} else if (!ews_oid_is_none(&chain->first_commit)) {
-		twin->head = chain->first_commit;
+	} else if (!ews_oid_is_none(&chain->first_head)) {
+		twin->head = chain->first_head;
 		twin->is_unborn = false;
 		ews_strv_addf(&twin->notes, "HEAD of '%s' stands at no commit: here it stands where that began",
 			      from);
@@ -92,7 +92,7 @@ static int settle_git(struct ews_twin *twin, struct ews_chain *chain, struct ews
 	/* A revert goes back to what all of it began with, which may have been the project itself. */
 	if (rc == 0 && chain->first.has_git)
 		rc = ews_gitstate_detach(&chain->first.git,
-					 ews_oid_is_none(&chain->first_commit) ? &twin->head : &chain->first_commit);
+					 ews_oid_is_none(&chain->first_head) ? &twin->head : &chain->first_head);
 	return rc;
 }
 
@@ -119,6 +119,7 @@ static int choose_session(struct ews_twin *twin, struct ews_chain *chain, struct
 	if (!diff.to.is_now)
 		chain->head = diff.to.snapshot.head;
 	chain->source = ews_strdup(diff.to.is_now ? session.state.last_snapshot : diff.to.snapshot.id);
+	chain->first_head = diff.from.snapshot.head;
 	chain->first = steal_content(&diff.from.content);
 	twin->content = steal_content(&diff.to.content);
 	return ews_odb_refresh(repo->odb);
@@ -133,9 +134,10 @@ static int find_first(struct ews_chain *chain, struct ews_repo *repo, const stru
 
 	if (rc == 0)
 		rc = ews_snapshot_base(&base, &session);
-	chain->first_commit = snapshot->head;
+	chain->first_commit = chain->first_head = snapshot->head;
 	if (rc < 0)
 		return ews_error_if_passing(rc) < 0 ? rc : ews_snapshot_content(&chain->first, repo, snapshot);
+	chain->first_head = base.head;
 	if (parse_commit(&chain->first_commit, session.state.base_commit) < 0)
 		ews_error_clear();
 	return ews_snapshot_content(&chain->first, repo, &base);

@@ -22,6 +22,7 @@
 struct ews_chain {
 	struct ews_content first; /* what its base holds */
 	struct ews_oid first_commit; /* none: nothing was committed */
+	struct ews_oid first_head; /* where HEAD stands in its base: where nothing was committed at a commit of ours, or nowhere (none) */
 	struct ews_oid head; /* where HEAD stood in what is begun with; none: nowhere */
 	char *source; /* the snapshot that it begins at; "": a state that is none */
 	char *subject; /* of the parent's snapshot */
