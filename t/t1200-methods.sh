@@ -824,7 +824,7 @@ test_expect_success 'P8: what a copy says of its own to be ignored hides nothing
 '
 
 test_expect_success 'what a workspace can not be made for is said: git does not run, a directory can not be read' '
-	test_repo unable && test_repo unseen && (cd unable && test_expect_code 128 test_strace ../trace -e trace=clone,clone3,vfork -e inject=clone,clone3,vfork:error=EAGAIN "$EWS_BIN/git-ews" start --method snapshot s 2>../err) && test_grep INJECTED trace && test_grep "cannot make the workspace.s repository: cannot run git" err &&
+	test_repo unable && git -C unable tag -a -m carried carried && test_repo unseen && (cd unable && test_expect_code 128 test_strace ../trace -e trace=clone,clone3,vfork -e inject=clone,clone3,vfork:error=EAGAIN "$EWS_BIN/git-ews" start --method snapshot s 2>../err) && test_grep INJECTED trace && test_grep "cannot make the workspace.s repository: cannot run git" err &&
 	test_expect_code 128 test_strace trace -P "${HOME:?}/.superqode/working" -e trace=getdents64 -e inject=getdents64:error=EIO git -C unseen ews list 2>err && test_grep INJECTED trace && test_grep "cannot read directory: Input/output error" err && git -C unable ews start --method snapshot s
 '
 

@@ -40,6 +40,10 @@ test_expect_success 'setup' '
 	super_project p && git -C p status >out && sub_status p >want
 '
 
+test_expect_success STRACE 'start runs no program for a submodule' '
+	test_strace calls -e trace=execve "$EWS_BIN/git-ews" -C p start cheap >out && test_grep execve calls && test_grep ! "\"config\", \"--file\"" calls && git -C p ews end cheap
+'
+
 for method in worktree snapshot; do
 	export method
 	test_expect_success "P1: $method: submodules of the twin are filled from those of the project, and nothing is written there" '

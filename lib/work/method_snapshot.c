@@ -27,7 +27,6 @@
 #include "base/str.h"
 #include "store/carry.h"
 #include "store/config.h"
-#include "store/git.h"
 #include "store/gitconfig_text.h"
 #include "store/index.h"
 #include "store/repo_format.h"
@@ -116,40 +115,22 @@ static bool comes_along(const char *key)
 	return ews_str_begins(key, "merge.") && first == last && ews_str_is_any(last + 1, merge_keys);
 }
 
-/* What of a file of settings comes along; git reads it, and no file that it includes. */
-static int add_settings(struct ews_buf *out, const struct ews_place *place, const char *neutral, const char *file)
-{
-	EWS_CLEANUP(buf) struct ews_buf list = EWS_BUF_INIT;
-	EWS_CLEANUP(strv) struct ews_strv args = EWS_STRV_INIT;
-	struct ews_git_opts opts = { .neutral_dir = neutral,
-				     .object_dir = ews_odb_object_dir(place->odb),
-				     .out = &list };
-	int rc;
-
-	if (access(file, F_OK) < 0)
-		return ews_error_if_passing(ews_error_os("cannot look for '%s'", file));
-	ews_strv_add_all(&args, "config", "--file", file, "--no-includes", "-z", "--list", NULL);
-	rc = ews_git_run(&opts, args.items);
-	if (rc != 0)
-		return rc < 0 ? rc : ews_error(EWS_EGIT, "cannot read the settings in '%s'", file);
-	/* "<key>\n<value>" each, with a NUL behind it; a key alone is true. */
-	for (char *at = list.ptr, *end = list.ptr + list.len, *next; at < end; at = next) {
-		char *value = strchr(at, '\n');
-
-		next = at + strlen(at) + 1;
-		if (value)
-			*value = '\0';
-		if (comes_along(at))
-			ews_gitconfig_add(out, at, value ? value + 1 : "true");
-	}
-	return 0;
-}
-
 static int add_setting(const char *key, const char *value, void *payload)
 {
 	if (comes_along(key))
 		ews_gitconfig_add(payload, key, value ? value : "true");
 	return 0;
+}
+
+/* What of a file of settings comes along, and of none that it includes. */
+static int add_settings(struct ews_buf *out, const char *file)
+{
+	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
+	int rc = ews_file_read_path(&text, file, FILE_BYTES_MAX);
+
+	if (rc == 0)
+		rc = ews_gitconfig_parse(text.ptr, text.len, add_setting, out);
+	return rc < 0 ? ews_error_wrap("cannot read the settings in '%s'", file) : 0;
 }
 
 /*
@@ -188,13 +169,11 @@ static int add_excludes(struct ews_buf *out, const struct ews_place *place)
 static int write_config(const struct ews_place *place, int fd, const struct ews_gitstate *state)
 {
 	EWS_CLEANUP(buf) struct ews_buf text = EWS_BUF_INIT;
-	EWS_CLEANUP(free) char *neutral = NULL;
 	EWS_CLEANUP(free) char *config = ews_path_join(place->common_dir, "config");
-	int rc = ews_git_neutral_dir(&neutral, place->home, ews_odb_algo(place->odb));
+	int rc;
 
 	ews_buf_adds(&text, "[core]\n\tbare = false\n\tlogAllRefUpdates = true\n");
-	if (rc == 0)
-		rc = add_settings(&text, place, neutral, config);
+	rc = add_settings(&text, config);
 	if (rc == 0)
 		rc = add_own_settings(&text, place, state);
 	if (rc == 0)
