@@ -66,6 +66,14 @@ count_waits() {
 		waits_for 4 1 trace.snapshot
 }
 
+# count_submodules: however many there are, their repositories are waited for together, some at a time.
+count_submodules() {
+	git init -q lib && echo l >lib/l && git -C lib add l && git -C lib commit -q -m lib && for i in $(seq 12); do cp -R lib "p/m$i" || return 1; done &&
+		git -C p -c advice.addEmbeddedRepo=false add m* && git -C p commit -q -m modules && for method in worktree snapshot; do
+			ordered start --method $method many-$method && ws=$(cat out) && git -C "${ws:?}/m12" rev-parse HEAD >out && git -C lib rev-parse HEAD | diff - out && waits trace.start >is && test "$(cat is)" -lt 24 || return 1
+		done
+}
+
 in_order=
 ! is_in_order || in_order=--in-order
 EOF2
@@ -86,6 +94,10 @@ test_expect_success 'P4: the order is seen to be broken where it is' '
 
 test_expect_success 'end waits for the disk four times, and so does snapshot create; twice and once where names keep their order' '
 	count_waits
+'
+
+test_expect_success 'P4: start makes the repositories of submodules durable, and does not wait for each' '
+	count_submodules
 '
 
 test_expect_success 'a revert of nothing does not wait; its proof may be lost, and then there is none' '
@@ -110,6 +122,7 @@ test "$in_order" = "$1"
 make_project
 try_verbs
 count_waits
+count_submodules
 # What has not been written out, or synced, gets no name.
 call=fsync
 test -z "$in_order" || call=sync_file_range

@@ -25,6 +25,7 @@
 #include "base/file.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/sync.h"
 #include "store/carry.h"
 #include "store/config.h"
 #include "store/gitconfig_text.h"
@@ -372,18 +373,33 @@ static int fill(const struct ews_place *place, int fd, const struct ews_gitstate
 	return rc < 0 ? rc : ews_gitstate_write(state, fd, -1, EWS_SHARING_NONE, NULL);
 }
 
-static int prepare(const struct ews_place *place, int workspace_fd, const struct ews_gitstate *state)
+static int make_repository(const struct ews_place *place, int workspace_fd, const struct ews_gitstate *state)
 {
 	EWS_CLEANUP(fd) int fd = -1;
 	int rc;
 
-	if (place->is_plain)
-		return 0;
 	if (mkdirat(workspace_fd, GIT_DIR, 0777) < 0)
 		return ews_error_os("cannot make '" GIT_DIR "'");
 	fd = ews_dir_open_beneath(workspace_fd, GIT_DIR);
 	rc = fd < 0 ? fd : fill(place, fd, state);
-	return rc < 0 ? ews_error_wrap("cannot make the workspace's repository") : ews_file_sync_dir(fd);
+	return rc < 0 ? rc : ews_file_sync_dir(fd);
+}
+
+/* Its files get their names together; where the caller has a group they are of that one. */
+static int prepare(const struct ews_place *place, int workspace_fd, const struct ews_gitstate *state)
+{
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+	const bool is_alone = !ews_sync_current();
+	int rc;
+
+	if (place->is_plain)
+		return 0;
+	if (is_alone)
+		ews_sync_begin(&group);
+	rc = make_repository(place, workspace_fd, state);
+	if (rc == 0 && is_alone)
+		rc = ews_sync_finish(&group);
+	return rc < 0 ? ews_error_wrap("cannot make the workspace's repository") : 0;
 }
 
 static int open_git(const struct ews_place *place, int workspace_fd)

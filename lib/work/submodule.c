@@ -19,16 +19,20 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/sync.h"
 #include "store/gitfile.h"
 #include "store/put.h"
 #include "store/tree.h"
 #include "work/twin.h"
+
+#define TOGETHER_MAX 64 /* files that get their names together: each has some descriptors until it has */
 
 /* What filling works with: the workspace's place and where the project is. */
 struct fill {
 	const struct ews_place *place;
 	const char *project;
 	struct ews_strv *notes;
+	struct ews_sync_group *group; /* of this thread: what is made of repositories */
 };
 
 /* Where the ".git" in `dir` leads. Returns 1, or 0 where that is nowhere, or there is none; fails where that can't be seen. */
@@ -210,6 +214,18 @@ static int fill_one(struct fill *fill, struct ews_twin *twin, const char *path, 
 	return rc;
 }
 
+/* The names that come later are of the same file system, and are waited for: at last those of the workspace's own git. */
+static int make_room(struct ews_sync_group *group)
+{
+	int rc;
+
+	if (group->n < TOGETHER_MAX)
+		return 0;
+	rc = ews_sync_finish_in_order(group);
+	ews_sync_begin(group);
+	return rc;
+}
+
 /* Fill the submodule `path`, and those in it. Returns 1 when it is filled. */
 static int fill_path(struct fill *fill, const char *path, const struct ews_entry *entry)
 {
@@ -237,6 +253,9 @@ static int fill_path(struct fill *fill, const char *path, const struct ews_entry
 			      path, git_dir);
 		return 0;
 	}
+	rc = make_room(fill->group);
+	if (rc < 0)
+		return rc;
 	rc = fill_one(fill, &twin, path, entry, git_dir, from_fd);
 	if (rc == EWS_ENOSPACE)
 		return rc;
@@ -258,14 +277,11 @@ static int fill_path(struct fill *fill, const char *path, const struct ews_entry
 	return 1;
 }
 
-int ews_submodule_fill_all(struct ews_strv *filled, struct ews_strv *notes, const struct ews_content *twin,
-			   const struct ews_place *place, const char *project)
+static int fill_all(struct ews_strv *filled, struct fill *fill, const struct ews_entries *list)
 {
-	struct fill fill = { place, project, notes };
-
-	for (size_t i = 0; i < twin->scan.entries.n; i++) {
-		const struct ews_entry *entry = &twin->scan.entries.items[i];
-		int rc = entry->type == EWS_ENTRY_GITLINK ? fill_path(&fill, entry->path, entry) : 0;
+	for (size_t i = 0; i < list->n; i++) {
+		const struct ews_entry *entry = &list->items[i];
+		int rc = entry->type == EWS_ENTRY_GITLINK ? fill_path(fill, entry->path, entry) : 0;
 
 		if (rc < 0)
 			return ews_error_wrap("cannot fill the submodule '%s'", entry->path);
@@ -273,4 +289,19 @@ int ews_submodule_fill_all(struct ews_strv *filled, struct ews_strv *notes, cons
 			ews_strv_add(filled, entry->path);
 	}
 	return 0;
+}
+
+int ews_submodule_fill_all(struct ews_strv *filled, struct ews_strv *notes, const struct ews_content *twin,
+			   const struct ews_place *place, const char *project)
+{
+	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
+	struct fill fill = { place, project, notes, &group };
+	int rc;
+
+	ews_sync_begin(&group);
+	rc = fill_all(filled, &fill, &twin->scan.entries);
+	if (rc < 0)
+		return rc;
+	rc = ews_sync_finish_in_order(&group);
+	return rc < 0 ? ews_error_wrap("cannot fill the submodules") : 0;
 }

@@ -17,7 +17,8 @@
 
 /*
  * Fill those of `twin`'s gitlinks in the workspace of `place` that are filled in the project at `project`. The
- * paths of those that are now go into `filled`; why another is not into `notes`, as a sentence.
+ * paths of those that are now go into `filled`; why another is not into `notes`, as a sentence. Where names keep their order
+ * (ews_fs_keeps_order) that all of it lasts is left to the next sync of a name in the workspace.
  */
 int ews_submodule_fill_all(struct ews_strv *filled, struct ews_strv *notes, const struct ews_content *twin,
 			   const struct ews_place *place, const char *project);
