@@ -44,6 +44,10 @@ test_expect_success STRACE 'start runs no program for a submodule' '
 	test_strace calls -e trace=execve "$EWS_BIN/git-ews" -C p start cheap >out && test_grep execve calls && test_grep ! "\"config\", \"--file\"" calls && git -C p ews end cheap
 '
 
+test_expect_success STRACE 'start shows how many submodules are done' '
+	test_strace slow -e trace=mkdirat -e inject=mkdirat:delay_enter=20000 "$EWS_BIN/git-ews" -C p start --progress shown >out 2>err && tr "\\r" "\\n" <err >lines && test_grep "^Filling workspace: 100% (2/2), done" lines && git -C p ews end shown
+'
+
 for method in worktree snapshot; do
 	export method
 	test_expect_success "P1: $method: submodules of the twin are filled from those of the project, and nothing is written there" '

@@ -291,14 +291,19 @@ static void part_skips(struct ews_filled *out, struct ews_skips *skips, const st
 	ews_skips_sort(skips);
 }
 
-static int fill_submodules(struct ews_filled *out, const struct ews_session *session, struct ews_twin *twin)
+static int fill_submodules(struct ews_filled *out, const struct ews_session *session, struct ews_twin *twin,
+			   const struct ews_fill_opts *opts)
 {
 	EWS_CLEANUP(strv) struct ews_strv filled = EWS_STRV_INIT;
-	struct ews_place place = ews_session_place(session);
+	const struct ews_place place = ews_session_place(session);
+	const struct ews_submodule_opts of_project = { .place = &place,
+						       .project = session->repo->project,
+						       .progress = opts->progress,
+						       .payload = opts->payload };
 	int rc = 0;
 
 	if (!session->repo->is_bare)
-		rc = ews_submodule_fill_all(&filled, &twin->notes, &twin->content, &place, session->repo->project);
+		rc = ews_submodule_fill_all(&filled, &twin->notes, &twin->content, &of_project);
 	if (rc < 0)
 		return rc;
 	for (size_t i = 0; i < filled.n; i++)
@@ -326,7 +331,7 @@ int ews_fill(struct ews_filled *out, struct ews_session *session, struct ews_twi
 	ews_alloc_give_back();
 	name_links_back(twin, session, &twin->content.scan.entries);
 	name_links_back(twin, session, &filled.ignored.entries);
-	rc = fill_submodules(&filled, session, twin);
+	rc = fill_submodules(&filled, session, twin, opts);
 	if (rc == 0)
 		rc = convert_stored(&filled, session, twin, batch, is_stored, opts->run_filters);
 	if (rc < 0)

@@ -277,29 +277,47 @@ static int fill_path(struct fill *fill, const char *path, const struct ews_entry
 	return 1;
 }
 
-static int fill_all(struct ews_strv *filled, struct fill *fill, const struct ews_entries *list)
+static size_t count(const struct ews_entries *list)
 {
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		n += list->items[i].type == EWS_ENTRY_GITLINK;
+	return n;
+}
+
+static int fill_all(struct ews_strv *filled, struct fill *fill, const struct ews_entries *list,
+		    const struct ews_submodule_opts *opts)
+{
+	const size_t total = count(list);
+	size_t done = 0;
+
 	for (size_t i = 0; i < list->n; i++) {
 		const struct ews_entry *entry = &list->items[i];
-		int rc = entry->type == EWS_ENTRY_GITLINK ? fill_path(fill, entry->path, entry) : 0;
+		int rc;
 
+		if (entry->type != EWS_ENTRY_GITLINK)
+			continue;
+		rc = fill_path(fill, entry->path, entry);
 		if (rc < 0)
 			return ews_error_wrap("cannot fill the submodule '%s'", entry->path);
 		if (rc == 1)
 			ews_strv_add(filled, entry->path);
+		if (opts->progress)
+			opts->progress(opts->payload, ++done, total, 0);
 	}
 	return 0;
 }
 
 int ews_submodule_fill_all(struct ews_strv *filled, struct ews_strv *notes, const struct ews_content *twin,
-			   const struct ews_place *place, const char *project)
+			   const struct ews_submodule_opts *opts)
 {
 	EWS_CLEANUP(sync_group) struct ews_sync_group group = EWS_SYNC_GROUP_INIT;
-	struct fill fill = { place, project, notes, &group };
+	struct fill fill = { opts->place, opts->project, notes, &group };
 	int rc;
 
 	ews_sync_begin(&group);
-	rc = fill_all(filled, &fill, &twin->scan.entries);
+	rc = fill_all(filled, &fill, &twin->scan.entries, opts);
 	if (rc < 0)
 		return rc;
 	rc = ews_sync_finish_in_order(&group);

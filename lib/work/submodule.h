@@ -12,15 +12,23 @@
 #ifndef EWS_WORK_SUBMODULE_H
 #define EWS_WORK_SUBMODULE_H
 
+#include "base/progress_fn.h"
 #include "work/content.h"
 #include "work/method.h"
 
+struct ews_submodule_opts {
+	const struct ews_place *place; /* of the workspace */
+	const char *project;
+	ews_progress_fn progress; /* how many of them are done */
+	void *payload;
+};
+
 /*
- * Fill those of `twin`'s gitlinks in the workspace of `place` that are filled in the project at `project`. The
+ * Fill those of `twin`'s gitlinks in the workspace that are filled in the project. The
  * paths of those that are now go into `filled`; why another is not into `notes`, as a sentence. Where names keep their order
  * (ews_fs_keeps_order) that all of it lasts is left to the next sync of a name in the workspace.
  */
 int ews_submodule_fill_all(struct ews_strv *filled, struct ews_strv *notes, const struct ews_content *twin,
-			   const struct ews_place *place, const char *project);
+			   const struct ews_submodule_opts *opts);
 
 #endif
