@@ -48,6 +48,14 @@ test_expect_success STRACE 'start shows how many submodules are done' '
 	test_strace slow -e trace=mkdirat -e inject=mkdirat:delay_enter=20000 "$EWS_BIN/git-ews" -C p start --progress shown >out 2>err && tr "\\r" "\\n" <err >lines && test_grep "^Filling workspace: 100% (2/2), done" lines && git -C p ews end shown
 '
 
+test_expect_success 'many submodules are counted, and named with -v and --json' '
+	test_repo few && git init -q many && for i in 1 2 3 4; do cp -R few "many/m $i" || return 1; done && git -C many add . && git -C many commit -q -m many && rm -rf many/m\ 4/.git &&
+	start_ws many three && grep -c "^note: the submodule" err >n && echo 3 | test_cmp - n && git -C many ews end three && cp -R few/.git many/m\ 4/ &&
+	start_ws many four && test_grep "^note: 4 submodules came along; no snapshot looks into them (-v names them)" err && test_grep ! "the submodule" err && test_path_is_dir "${ws:?}/m 4/.git" && git -C many ews end four &&
+	for verb in "start -v" "round start --agent a -v"; do git -C many ews $verb >out 2>err && grep -c "^note: the submodule .m [1-4]. came along" err >n && echo 4 | test_cmp - n || return 1; done &&
+	for verb in start "round start --agent b"; do git -C many ews $verb --json >json && test_grep "the submodule .m 4. came along" json && test_json_count json .notes 4 || return 1; done && git -C many ews round start --agent c >out 2>err && test_grep "^note: 4 submodules" err
+'
+
 for method in worktree snapshot; do
 	export method
 	test_expect_success "P1: $method: submodules of the twin are filled from those of the project, and nothing is written there" '

@@ -15,6 +15,7 @@
 #include "cmd/render_path.h"
 #include "cmd/render_round.h"
 #include "cmd/render_session.h"
+#include "cmd/render_start.h"
 #include "cmd/start_opts.h"
 #include "work/round_find.h"
 #include "work/rules.h"
@@ -202,8 +203,7 @@ static void show_start(struct ews_cmd_ctx *ctx, const struct ews_round_start_res
 		fill_end(cJSON_AddObjectToObject(object, "ended"), &damaged, ctx, &result->ended, true);
 	else
 		(void)cJSON_AddNullToObject(object, "ended");
-	ews_render_skips(object, &result->started.skips);
-	ews_render_sentences(object, "notes", &result->started.notes);
+	ews_render_start_notes(object, &result->started);
 	show_damaged(ctx, object, &damaged);
 	ews_cmd_json_show(ctx, object);
 }
@@ -254,10 +254,7 @@ static int start(struct ews_cmd_ctx *ctx, int argc, char **argv)
 	ews_progress_end(&progress);
 	if (rc < 0)
 		return rc;
-	ews_render_skips_talk(ctx, &result.started.skips);
-	ews_render_home_talk(ctx, &result.started.skips);
-	for (size_t i = 0; i < result.started.notes.n; i++)
-		ews_cmd_note(ctx, "%s", result.started.notes.items[i]);
+	ews_render_start_talk(ctx, &result.started);
 	ctx->made = ews_strdup(result.started.session.state.id);
 	show_start(ctx, &result);
 	ews_cmd_clean_now_and_then(ctx);

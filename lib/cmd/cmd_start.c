@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "cmd/render_path.h"
 #include "cmd/render_session.h"
+#include "cmd/render_start.h"
 #include "cmd/start_opts.h"
 
 static const char *const usage[] = {
@@ -69,8 +70,7 @@ static void show_json(struct ews_cmd_ctx *ctx, const struct ews_start_result *re
 	ews_render_string(object, "intent", state->intent);
 	ews_render_string(object, "label", state->label);
 	add_ignored(object, &result->ignored);
-	ews_render_skips(object, &result->skips);
-	ews_render_sentences(object, "notes", &result->notes);
+	ews_render_start_notes(object, result);
 	ews_cmd_json_show(ctx, object);
 }
 

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/path.h"
 #include "cmd/progress.h"
-#include "cmd/render_path.h"
+#include "cmd/render_start.h"
 #include "work/session_name.h"
 
 void ews_start_opts_table(struct ews_opt out[EWS_START_OPTS_MAX], struct ews_start_settings *set)
@@ -169,7 +169,6 @@ int ews_start_opts_open(struct ews_start_settings *set, struct ews_cmd_ctx *ctx)
 int ews_start_opts_run(struct ews_start_result *out, struct ews_start_settings *set, struct ews_cmd_ctx *ctx)
 {
 	struct ews_progress progress;
-	size_t i;
 	int rc;
 
 	set->start.progress = ews_progress_show;
@@ -179,10 +178,7 @@ int ews_start_opts_run(struct ews_start_result *out, struct ews_start_settings *
 	ews_progress_end(&progress);
 	if (rc < 0)
 		return rc;
-	ews_render_skips_talk(ctx, &out->skips);
-	ews_render_home_talk(ctx, &out->skips);
-	for (i = 0; i < out->notes.n; i++)
-		ews_cmd_note(ctx, "%s", out->notes.items[i]);
+	ews_render_start_talk(ctx, out);
 	return 0;
 }
 

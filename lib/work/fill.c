@@ -269,8 +269,9 @@ static void name_links_back(struct ews_twin *twin, const struct ews_session *ses
 }
 
 /* What did not come along is named, and no matter to the base; of what is there that knows at least that it is. */
-static void part_skips(struct ews_filled *out, struct ews_skips *skips, const struct ews_strv *filled)
+static void part_skips(struct ews_filled *out, struct ews_skips *skips)
 {
+	const struct ews_strv *filled = &out->submodules;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < skips->n; i++) {
@@ -294,7 +295,6 @@ static void part_skips(struct ews_filled *out, struct ews_skips *skips, const st
 static int fill_submodules(struct ews_filled *out, const struct ews_session *session, struct ews_twin *twin,
 			   const struct ews_fill_opts *opts)
 {
-	EWS_CLEANUP(strv) struct ews_strv filled = EWS_STRV_INIT;
 	const struct ews_place place = ews_session_place(session);
 	const struct ews_submodule_opts of_project = { .place = &place,
 						       .project = session->repo->project,
@@ -303,13 +303,10 @@ static int fill_submodules(struct ews_filled *out, const struct ews_session *ses
 	int rc = 0;
 
 	if (!session->repo->is_bare)
-		rc = ews_submodule_fill_all(&filled, &twin->notes, &twin->content, &of_project);
+		rc = ews_submodule_fill_all(&out->submodules, &twin->notes, &twin->content, &of_project);
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < filled.n; i++)
-		ews_strv_addf(&twin->notes, "the submodule '%s' came along; no snapshot looks into it",
-			      filled.items[i]);
-	part_skips(out, &twin->content.scan.skips, &filled);
+	part_skips(out, &twin->content.scan.skips);
 	return 0;
 }
 
@@ -348,5 +345,6 @@ void ews_filled_release(struct ews_filled *filled)
 		(void)close(filled->workspace_fd); /* what was written through it has its own check */
 	ews_ignored_release(&filled->ignored);
 	ews_skips_release(&filled->skips);
+	ews_strv_release(&filled->submodules);
 	*filled = (struct ews_filled)EWS_FILLED_INIT;
 }

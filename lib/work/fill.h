@@ -27,10 +27,11 @@ struct ews_filled {
 	int workspace_fd;
 	struct ews_ignored ignored; /* what came along of the ignored files */
 	struct ews_skips skips; /* what did not come along */
+	struct ews_strv submodules; /* paths of those that were filled */
 	bool is_exact; /* no attribute was lost */
 };
 
-#define EWS_FILLED_INIT { -1, EWS_IGNORED_INIT, EWS_SKIPS_INIT, false }
+#define EWS_FILLED_INIT { -1, EWS_IGNORED_INIT, EWS_SKIPS_INIT, EWS_STRV_INIT, false }
 
 /*
  * Make the workspace of `session` and fill it with `twin`, whose entries have the new files' stat data from then on, and

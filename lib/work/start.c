@@ -45,6 +45,7 @@ void ews_start_result_release(struct ews_start_result *result)
 	ews_snapshot_release(&result->base);
 	ews_skips_release(&result->skips);
 	ews_ignored_release(&result->ignored);
+	ews_strv_release(&result->submodules);
 	ews_strv_release(&result->notes);
 }
 
@@ -416,6 +417,8 @@ static int make(const struct starting *starting)
 	filled.skips = (struct ews_skips)EWS_SKIPS_INIT;
 	out->ignored = filled.ignored;
 	filled.ignored = (struct ews_ignored)EWS_IGNORED_INIT;
+	out->submodules = filled.submodules;
+	filled.submodules = (struct ews_strv)EWS_STRV_INIT;
 	rc = publish(&look_opts.base_commit, &names, starting, filled.workspace_fd);
 	if (rc < 0)
 		return rc;

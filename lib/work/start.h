@@ -48,10 +48,11 @@ struct ews_start_result {
 	struct ews_snapshot base; /* of a chained session what the workspace begins with, which is not what its base holds */
 	struct ews_skips skips;
 	struct ews_ignored ignored; /* what came along of the ignored files */
+	struct ews_strv submodules; /* paths of those that were filled */
 	struct ews_strv notes; /* sentences about what did not come along: a rebase under way, filtered files, ... */
 };
 
-#define EWS_START_RESULT_INIT { EWS_SESSION_INIT, EWS_SNAPSHOT_INIT, EWS_SKIPS_INIT, EWS_IGNORED_INIT, EWS_STRV_INIT }
+#define EWS_START_RESULT_INIT { EWS_SESSION_INIT, EWS_SNAPSHOT_INIT, EWS_SKIPS_INIT, EWS_IGNORED_INIT, EWS_STRV_INIT, EWS_STRV_INIT }
 
 /*
  * Start a session. On success `out` has it, still locked. On failure nothing of it is left, but what `recover` then takes back; fails with
