@@ -56,6 +56,10 @@ test_expect_success 'many submodules are counted, and named with -v and --json' 
 	for verb in start "round start --agent b"; do git -C many ews $verb --json >json && test_grep "the submodule .m 4. came along" json && test_json_count json .notes 4 || return 1; done && git -C many ews round start --agent c >out 2>err && test_grep "^note: 4 submodules" err
 '
 
+test_expect_success 'submodules are filled, however many there are, with few descriptors' '
+	(cd many && ulimit -n 64 && exec git-ews start low) >out 2>err && take_ws out && test_grep ! "not whole" err && for i in 1 2 3 4; do git -C "${ws:?}/m $i" rev-parse --verify HEAD || return 1; done && git -C many ews end low
+'
+
 for method in worktree snapshot; do
 	export method
 	test_expect_success "P1: $method: submodules of the twin are filled from those of the project, and nothing is written there" '

@@ -25,7 +25,7 @@
 #include "store/tree.h"
 #include "work/twin.h"
 
-#define TOGETHER_MAX 64 /* files that get their names together: each has some descriptors until it has */
+#define TOGETHER_MAX 64 /* files that get their names together */
 
 /* What filling works with: the workspace's place and where the project is. */
 struct fill {
@@ -214,12 +214,21 @@ static int fill_one(struct fill *fill, struct ews_twin *twin, const char *path, 
 	return rc;
 }
 
+/* Each file has some descriptors until it has its name, and there may be few of them. */
+static size_t together_max(void)
+{
+	const long descriptors = sysconf(_SC_OPEN_MAX);
+	const size_t n = descriptors > 0 ? (size_t)descriptors / 16 : TOGETHER_MAX;
+
+	return n < TOGETHER_MAX ? n : TOGETHER_MAX;
+}
+
 /* The names that come later are of the same file system, and are waited for: at last those of the workspace's own git. */
 static int make_room(struct ews_sync_group *group)
 {
 	int rc;
 
-	if (group->n < TOGETHER_MAX)
+	if (!group->n || group->n < together_max())
 		return 0;
 	rc = ews_sync_finish_in_order(group);
 	ews_sync_begin(group);
