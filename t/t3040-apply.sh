@@ -266,6 +266,16 @@ test_expect_success 'P4: what somebody writes while it is applied stays, named, 
 	git -C saved status --porcelain -uall >got && printf "%s\n" " M run.sh" "?? dir/mine" >want && test_cmp want got
 '
 
+test_expect_success 'P4: likewise what somebody removes once it was written' '
+	test_repo removed && start_ws removed late && echo agent | tee -a "${ws:?}/run.sh" >>"${ws:?}/src/main.c" && mkdir "${ws:?}/zz" && echo new | tee "${ws:?}/zz/a" >"${ws:?}/zz/b" && for how in --force --index --commit; do
+		for turn in "src/main.c run.sh" "zz/b zz/a"; do
+			mine=${turn#* } && printf "%s\n" "#!/bin/sh" "rm \"$PWD/removed/$mine\"" >saves && chmod +x saves &&
+			test_expect_code 1 "$EWS_BUILD/t/killat" -c "/removed/${turn% *}" -x "$PWD/saves" 1 "$EWS_BIN/git-ews" -C removed apply $how late 2>err && test_grep "error: .$mine. changed meanwhile, and was left as it is" err && test_path_is_missing "removed/$mine" &&
+			git -C removed status --porcelain -uall >got && { test $mine != run.sh || echo " D $mine"; } >want && test_cmp want got && git -C removed ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C removed checkout -q . && rm -rf removed/zz || return 1
+		done
+	done
+'
+
 test_expect_success 'P8: what somebody writes while the hooks of a commit run that fails goes with all that came, and is named with what brings it back' '
 	test_repo hooks && start_ws hooks late && echo agent >>"${ws:?}/run.sh" && git -C hooks status --porcelain >before && printf "%s\n" "#!/bin/sh" "echo mine >>run.sh" "exit 1" >hooks/.git/hooks/pre-commit && chmod +x hooks/.git/hooks/pre-commit &&
 	test_expect_code 128 git -C hooks ews apply --commit late 2>err && git -C hooks status --porcelain >after && test_cmp before after && kept=$(sed -n "s/^hint: .*; .git ews snapshot restore \([^ ]*\) -- run.sh. brings back what somebody wrote meanwhile$/\1/p" err) && test -n "$kept" &&

@@ -87,12 +87,17 @@ static void describe_difference(struct ews_buf *out, const struct ews_change *ch
 		ews_buf_adds(out, "should be one file with no other name than its own");
 }
 
-/* Was it written by somebody after the step had? Of what has the wanted content a mode may be all that could not be set. */
-static bool is_written_since(const struct ews_change *change)
+/*
+ * Was it written, or removed, by somebody after the step had put it, which did not fail? Of what has the wanted content a mode may be
+ * all that could not be set.
+ */
+static bool is_changed_since(const struct ews_change *change)
 {
 	const struct ews_entry *now = change->from, *wanted = change->to;
 
-	if (!now || ews_entry_is_dir(now) || ews_oid_is_none(&now->oid))
+	if (!now)
+		return wanted;
+	if (ews_entry_is_dir(now) || ews_oid_is_none(&now->oid))
 		return false;
 	return !wanted || now->type != wanted->type || !ews_oid_equal(&now->oid, &wanted->oid);
 }
@@ -106,7 +111,7 @@ static void name_difference(struct ews_transition_result *out, const struct ews_
 		return;
 	describe_difference(&words, change, work);
 	ews_path_line_add(&out->errors, change->path, words.ptr);
-	if (is_written_since(change))
+	if (is_changed_since(change))
 		ews_strv_add(&out->others, change->path);
 }
 
