@@ -187,7 +187,7 @@ test_expect_success '--changes' '
 # git_diffs <n> <patch>: a command of the session g that changes nothing has that patch, and git is asked so often what differs
 git_diffs() {
 	test_strace trace -e trace=execve "$EWS_BIN/git-ews" -C unmoved run --json g -- true >json 2>err && test_json json .patch "$PWD/unmoved/${patches:?}/$2" && grep "execve.*\"diff\"" trace >diffs
-	test_line_count = "$1" diffs
+	test "$(wc -l <diffs)" -eq "$1"
 }
 
 test_expect_success STRACE 'where nothing changed since the last command the patch is not made again: it is there as it was stored, or made anew' '
