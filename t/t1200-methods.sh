@@ -305,7 +305,7 @@ test_expect_success 'P1: in place a branch that HEAD has left, and another work 
 	git -C shared rev-parse HEAD >his && heads shared-own >work && for verb in revert "revert --dry-run" "end --force"; do
 		test_expect_code 1 git -C shared-own ews $verb s 2>err && test_grep "cannot put .refs/heads/shared-own. back: the work tree .$PWD/shared. stands on it" err && test_grep "^hint: nothing was changed; .git checkout -b <other name>. there " err && heads shared-own >out && test_cmp work out &&
 		git -C shared rev-parse HEAD >out && test_cmp his out && git -C shared status --porcelain >out && test_must_be_empty out || { echo >&2 "$verb"; return 1; }
-	done && git -C shared-own ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C shared config branch.shared-own.remote origin && git -C shared reflog show shared-own >reflog && git -C shared checkout -qb person && git -C shared-own ews end s >out && test_grep "Status: Verified" out &&
+	done && git -C shared-own ews recover --all >said && test_grep "an end that did not come about left artifacts" said && git -C shared-own ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C shared config branch.shared-own.remote origin && git -C shared reflog show shared-own >reflog && git -C shared checkout -qb person && git -C shared-own ews end s >out && test_grep "Status: Verified" out &&
 	echo refs/heads/shared-own >want && git -C shared-own symbolic-ref HEAD >out && test_cmp want out && git -C shared rev-parse HEAD >out && test_cmp his out && git -C shared status --porcelain >out && test_must_be_empty out && git -C shared-own ews undo s && git -C shared-own ews undo s && heads shared-own >out && test_cmp work out && git -C shared-own ews end s && test "$(git -C shared config branch.shared-own.remote)" = origin && git -C shared reflog show shared-own | grep -c . >out && test "$(cat out)" -ge "$(grep -c . reflog)"
 '
 
@@ -495,7 +495,7 @@ test_expect_success 'in place: a branch that another keeps from coming back is n
 			for verb in revert "revert --dry-run" "end --force"; do
 				test_expect_code 1 git -C room ews $verb r 2>err && test_grep "cannot put .refs/heads/$was. back: .refs/heads/$other. is in its way" err && test_grep "git branch -m $shown <other name>" err && git -C room status -sb >after && test_cmp before after || return 1
 			done &&
-			git -C room ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C room branch -m spare &&
+			git -C room ews recover --all >said && test_grep "an end that did not come about left artifacts" said && git -C room ews recover --all 2>err && test_grep "nothing is interrupted" err && git -C room branch -m spare &&
 			git -C room ews revert r >out && test_grep "Status: Verified" out && echo "refs/heads/$was" >want && git -C room symbolic-ref HEAD >out && test_cmp want out && git -C room ews undo r && git -C room ews end r && git -C room symbolic-ref HEAD >out && test_cmp want out || return 1
 	done
 '
